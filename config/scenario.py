@@ -1,0 +1,133 @@
+"""The shape of config/scenarios/*.yaml: what is commanded, what disturbs, what must come out. SI units."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, model_validator
+
+from config.schema import Fraction, NonNegative, Number, Positive, Section, Vec3
+
+
+class Terrain(Section):
+    """Ground. Each kind uses its own fields; the first half metre around the start is flat except on a slope."""
+
+    kind: Literal["flat", "slope", "steps", "rough", "stairs"] = "flat"
+    deg: Number = 0.0  # slope: uphill along x
+    height: NonNegative = 0.02  # steps: of each step up; rough: tile tops lie in [0, height]
+    length: Positive = 1.0  # steps
+    cell: Positive = 0.25  # rough: edge of a tile
+    rise: NonNegative = 0.05  # stairs
+    run: Positive = 0.3
+    count: Annotated[int, Field(ge=1, le=100)] = 5
+
+
+class Payload(Section):
+    """A mass fixed to the body."""
+
+    mass: NonNegative = 0.0
+    at: Vec3 = (0, 0, 0)
+
+
+class PlantOptions(Section):
+    """World and sensors."""
+
+    terrain: Terrain = Terrain()
+    friction: NonNegative | None = None  # None: the robot's YAML
+    payload: Payload = Payload()
+    imu_noise: bool = True
+    suspended: bool = False
+    delay_ticks: Annotated[int, Field(ge=0, le=50)] | None = None
+
+
+class Command(Section):
+    """From t on; only the fields named change."""
+
+    t: NonNegative
+    mode: str | None = None
+    gait: str | None = None
+    vx: Number | None = None
+    vy: Number | None = None
+    yaw_rate: Number | None = None
+    height: NonNegative | None = None
+    roll: Number | None = None
+    pitch: Number | None = None
+    estop: bool | None = None
+    reset: bool | None = None
+
+
+class Push(Section):
+    """A force on the body's centre of mass, heading frame."""
+
+    t: NonNegative
+    duration: Positive = 0.1
+    force: Vec3
+
+
+FaultKind = Literal["encoder_spike", "nan", "motor_off", "imu_bias", "freeze", "packet_loss", "delay", "kill"]
+
+
+class Fault(Section):
+    """One fault; which fields a kind uses is in `USES`."""
+
+    t: NonNegative
+    duration: Positive | None = None  # s, None: for ever
+    kind: FaultKind
+    joint: str | None = None
+    channel: str | None = None
+    value: Number | None = None
+    gyro: Vec3 | None = None
+    accel: Vec3 | None = None
+    probability: Fraction | None = None
+    ticks: Annotated[int, Field(ge=1)] | None = None
+    process: str | None = None
+    restart_after: Positive | None = None  # kill: s of wall time until the launcher starts it again
+
+    @model_validator(mode="after")
+    def _needs(self) -> Fault:
+        for alternatives in USES[self.kind]:
+            if not any(getattr(self, name) is not None for name in alternatives):
+                raise ValueError(f"a fault of kind {self.kind} needs {' or '.join(alternatives)}")
+        return self
+
+
+USES: dict[str, tuple[tuple[str, ...], ...]] = {
+    "encoder_spike": (("joint",), ("value",)),
+    "nan": (("joint", "channel"),),
+    "motor_off": (("joint",),),
+    "imu_bias": (("gyro", "accel"),),
+    "freeze": (("channel",),),
+    "packet_loss": (("channel",), ("probability",)),
+    "delay": (("channel",), ("ticks",)),
+    "kill": (("process",),),
+}
+
+
+class Bounds(Section):
+    """What a metric must lie in."""
+
+    min: Number | None = None
+    max: Number | None = None
+
+
+class Scenario(Section):
+    """A test, a demo, a benchmark."""
+
+    name: str
+    doc: str = ""
+    robot: str = "mini_cheetah"
+    duration: Positive
+    seed: Annotated[int, Field(ge=0)] = 1
+    plant: PlantOptions = PlantOptions()
+    commands: list[Command] = []
+    pushes: list[Push] = []
+    faults: list[Fault] = []
+    expect: dict[str, Bounds | bool | float | str] = {}
+    set: dict[str, Any] = {}  # robot overrides, as --set
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Scenario:
+        times = [c.t for c in self.commands]
+        if sorted(times) != times:
+            raise ValueError(f"commands must be in order of t, got {times}")
+        return self

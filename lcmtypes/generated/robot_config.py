@@ -1,0 +1,92 @@
+"""Generated from robot_config_t.lcm by lcmtypes.generate; do not edit."""
+
+from __future__ import annotations
+
+from struct import error as struct_error
+from struct import pack, unpack_from
+from typing import Self
+
+import numpy as np
+
+from lcmtypes.message import DecodeError, Message, finite_block, raw_text, text
+
+FINGERPRINT = bytes.fromhex("4f5857f199242f39")
+NOTHING = np.zeros(0)
+MOST = 4096  # no array of ours is longer
+
+
+class RobotConfig(Message):
+    """The robot description in use."""
+
+    __slots__ = ("utime", "run", "seq", "used", "robot", "yaml", "hash", "revision", "cpu",)
+    TYPE = "robot_config_t"
+    FINGERPRINT = 0x4f5857f199242f39
+    FIELDS = ("utime", "run", "seq", "used", "robot", "yaml", "hash", "revision", "cpu",)
+
+    utime: int  # us: seq * period in simulation, CLOCK_MONOTONIC on hardware; copied down the pipeline
+    run: int  # the plant's run; a new one resets every core
+    seq: int  # the plant's tick (operators: own counter)
+    used: list[int]  # seq of each message this step used, declared order, -1 = none
+    robot: str
+    yaml: str
+    hash: str
+    revision: str
+    cpu: str
+
+    def __init__(self) -> None:
+        self.utime = 0
+        self.run = 0
+        self.seq = 0
+        self.used = []
+        self.robot = ""
+        self.yaml = ""
+        self.hash = ""
+        self.revision = ""
+        self.cpu = ""
+
+    def encode(self) -> bytes:
+        return b''.join((
+            pack(">Qqqqi", self.FINGERPRINT, self.utime, self.run, self.seq, len(self.used)),
+            pack(f">{len(self.used)}q", *self.used),
+            raw_text(self.robot),
+            raw_text(self.yaml),
+            raw_text(self.hash),
+            raw_text(self.revision),
+            raw_text(self.cpu),
+        ))
+
+    @classmethod
+    def decode(cls, data: bytes) -> Self:
+        try:
+            if data[:8] != FINGERPRINT:
+                raise DecodeError("fingerprint of another type")
+            at = 8
+            utime_, run_, seq_, num_used_ = unpack_from(">qqqi", data, at)
+            at += 28
+            if not 0 <= num_used_ <= MOST:
+                raise DecodeError(f"num_used is {num_used_}")
+            used_ = list(unpack_from(f">{num_used_}q", data, at))
+            at += 8 * num_used_
+            robot_, at = text(data, at)
+            yaml_, at = text(data, at)
+            hash_, at = text(data, at)
+            revision_, at = text(data, at)
+            cpu_, at = text(data, at)
+            if len(data) != at + 8 * (0):
+                raise DecodeError(f"{len(data)} bytes")
+            self = cls.__new__(cls)
+            self.utime = utime_
+            self.run = run_
+            self.seq = seq_
+            self.used = used_
+            self.robot = robot_
+            self.yaml = yaml_
+            self.hash = hash_
+            self.revision = revision_
+            self.cpu = cpu_
+            return self
+        except (struct_error, ValueError, OverflowError) as error:
+            raise DecodeError(f"robot_config_t: {error}") from error
+
+    def finite(self) -> bool:
+        return finite_block(NOTHING)

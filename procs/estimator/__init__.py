@@ -1,0 +1,1 @@
+"""State estimator: joints and IMU in, body and leg state out."""

@@ -1,0 +1,44 @@
+"""Plays a scenario's commands: the motion_command of each plant tick, estop and reset where the scenario has them."""
+
+from __future__ import annotations
+
+from config.scenario import Command
+from lcmtypes.channels import ESTOP, MOTION_COMMAND
+from lcmtypes.generated import Estop, MotionCommand
+from procs.runtime.engine import Sent
+
+FIELDS = ("mode", "gait", "vx", "vy", "yaw_rate", "height", "roll", "pitch")
+
+
+class CommandPlayer:
+    """Turns a list of commands into messages by plant tick. Each command changes only the fields it names."""
+
+    def __init__(self, commands: list[Command], dt: float, source: str = "scenario") -> None:
+        self._dt, self._source = dt, source
+        self._commands = commands
+        self.reset()
+
+    def reset(self) -> None:
+        """A new run: from the first command again."""
+        self._next = 0
+        self._fields: dict[str, str | float] = {}
+
+    def messages(self, seq: int, utime: int, run: int) -> Sent:
+        """Messages of tick `seq`, to be sent before its sample."""
+        sent: Sent = []
+        while self._next < len(self._commands) and self._commands[self._next].t <= (seq + 0.5) * self._dt:
+            command = self._commands[self._next]
+            self._next += 1
+            self._fields.update({f: v for f in FIELDS if (v := getattr(command, f)) is not None})
+            if command.estop:
+                estop = Estop()
+                estop.utime, estop.run, estop.seq = utime, run, seq
+                estop.source, estop.reason = self._source, "scenario"
+                sent.append((ESTOP, estop))
+        if not self._fields:
+            return sent
+        motion = MotionCommand()
+        motion.utime, motion.run, motion.seq, motion.source = utime, run, seq, self._source
+        for name, value in self._fields.items():
+            setattr(motion, name, value)
+        return [(MOTION_COMMAND, motion), *sent]
