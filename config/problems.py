@@ -29,15 +29,10 @@ class Absent(str):
 
 
 class ConfigError(ValueError):
-    """A configuration that cannot be used; `problems` holds every reason found."""
+    """A configuration that cannot be used; `problems` holds a line for every reason found."""
 
     def __init__(self, where: str, problems: Iterable[Problem]) -> None:
         self.where = where
-        self.problems = tuple(dict.fromkeys(problems_key(p) for p in problems))
+        self.problems = tuple(dict.fromkeys(map(str, problems)))
         count = f"{len(self.problems)} problem{'s' if len(self.problems) != 1 else ''}"
         super().__init__("\n  ".join([f"{where}: {count}", *self.problems]))
-
-
-def problems_key(problem: Problem) -> str:
-    """The line shown; equal lines are shown once."""
-    return str(problem)

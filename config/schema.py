@@ -254,6 +254,7 @@ class Estimator(Section):
     untrusted_factor: Positive  # noise factor of an untrusted foot
     contact_force: Noise  # N: force at which contact is as likely as not
     contact_force_scale: Noise  # N
+    contact_force_delay: NonNegative = 0.004  # s, low-pass of foot forces
     complementary_gain: NonNegative = 0.5  # 1/s
     gyro_bias_gain: NonNegative = 0.05
     source: str

@@ -1,8 +1,8 @@
 """Injected faults: what sensors, drives and the plant's own channels do wrong, by tick and seed.
 
-Sensor faults (encoder_spike, nan, imu_bias) change the sample first. Then the channel does (delay, packet_loss, freeze):
-the message of the tick carries the values of an older sample, as a reader of a slow or lossy link sees them; the header
-stays the tick's own. On joint_command, packet_loss drops a command and delay lets it act later.
+Sensor faults (encoder_spike, nan, imu_bias) change the sample first. Then the channel does (delay, packet_loss,
+freeze): the message of the tick carries the values of an older sample, as a reader of a slow or lossy link sees them;
+the header stays the tick's own. On joint_command, packet_loss drops a command and delay lets it act later.
 `kill` is the launcher's and ignored here.
 """
 

@@ -35,24 +35,24 @@ def read_inertial(link: ET.Element) -> tuple[float, np.ndarray, np.ndarray]:
     inertial = link.find("inertial")
     if inertial is None:
         raise ValueError(f"link {link.get('name')} has no inertial")
-    origin, mass, tensor = (inertial.find(tag) for tag in ("origin", "mass", "inertia"))
-    if mass is None or tensor is None:
+    origin, mass, moments = (inertial.find(tag) for tag in ("origin", "mass", "inertia"))
+    if mass is None or moments is None:
         raise ValueError(f"link {link.get('name')}: inertial without mass or inertia")
-    numbers = {key: float(tensor.get(key, "0")) for key in KEYS}
-    I = np.array([[numbers["i" + "".join(sorted(a + b))] for b in "xyz"] for a in "xyz"])
+    numbers = {key: float(moments.get(key, "0")) for key in KEYS}
+    tensor = np.array([[numbers["i" + "".join(sorted(a + b))] for b in "xyz"] for a in "xyz"])
     place = origin if origin is not None else ET.Element("origin")
     com, rpy = (np.array([float(v) for v in place.get(key, "0 0 0").split()]) for key in ("xyz", "rpy"))
     R = rpy_matrix(rpy)
-    return float(mass.get("value", "0")), com, R @ I @ R.T
+    return float(mass.get("value", "0")), com, R @ tensor @ R.T
 
 
-def write_inertial(link: ET.Element, mass: float, com: np.ndarray, I: np.ndarray) -> None:
+def write_inertial(link: ET.Element, mass: float, com: np.ndarray, tensor: np.ndarray) -> None:
     """Replace the inertial of a URDF link; its frame is turned to the principal axes."""
     old = link.find("inertial")
     if old is not None:
         link.remove(old)
     inertial = ET.SubElement(link, "inertial")
-    moments, R = principal(I)
+    moments, R = principal(tensor)
     xyz, rpy = (" ".join(repr(float(v)) for v in values) for values in (com, matrix_rpy(R)))
     ET.SubElement(inertial, "origin", xyz=xyz, rpy=rpy)
     ET.SubElement(inertial, "mass", value=repr(float(mass)))
@@ -67,15 +67,16 @@ def prepare(text: str, robot: Robot, payload: Payload, rotors: bool) -> tuple[st
     tensors = {}
     for link in root.iter("link"):
         name = str(link.get("name"))
-        mass, com, I = read_inertial(link)
+        mass, com, tensor = read_inertial(link)
         if name == "body" and payload.mass > 0:
-            mass, com, I = combine([(mass, com, I), (payload.mass, np.array(payload.at), np.zeros((3, 3)))])
+            part = (payload.mass, np.array(payload.at), np.zeros((3, 3)))
+            mass, com, tensor = combine([(mass, com, tensor), part])
         if name in joints and rotors:
             k = joints[name]
             axis = robot.chains.axes[k // 3, k % 3]
-            I = I + rotor_inertia(robot.actuators[k % 3]) * np.outer(axis, axis)
-        tensors[name] = I
-        write_inertial(link, mass, com, I + np.eye(3) * np.linalg.eigvalsh(I)[-1])
+            tensor = tensor + rotor_inertia(robot.actuators[k % 3]) * np.outer(axis, axis)
+        tensors[name] = tensor
+        write_inertial(link, mass, com, tensor + np.eye(3) * np.linalg.eigvalsh(tensor)[-1])
     return ET.tostring(root, encoding="unicode"), tensors
 
 

@@ -43,10 +43,11 @@ class SimPlant:
         gui: bool = False,
     ) -> None:
         sim = robot.description.sim
-        steps = sim.rate / robot.description.control.rate
+        control = robot.description.control
+        steps = sim.rate / control.rate
         self.steps = round(steps)
         if self.steps < 1 or abs(steps - self.steps) > 1e-9:
-            raise ValueError(f"sim.rate / control.rate = {sim.rate} / {robot.description.control.rate} is no whole number")
+            raise ValueError(f"sim.rate / control.rate = {sim.rate} / {control.rate} is no whole number")
         self.robot, self.options, self.seed, self.gui = robot, options, seed, gui
         self.pushes, self.fault_list = tuple(pushes), tuple(faults)
         Faults(robot, faults, np.random.default_rng(seed))  # says at once what is wrong with them
@@ -57,11 +58,13 @@ class SimPlant:
 
     def start(self, run: int) -> None:
         """Begin a run in a new world. `run` is the plant loop's; nothing here depends on it."""
-        self.stop()
+        window = self.world.client if self.gui and self.world is not None else None  # stays open over a reset
+        if window is None:
+            self.stop()
         log.debug("run %d, seed %d", run, self.seed)
         terrain, imu, faults = (np.random.default_rng(s) for s in np.random.SeedSequence(self.seed).spawn(3))
         noisy = self.options.imu_noise
-        self.world = World(self.robot, self.options, terrain, gui=self.gui)
+        self.world = World(self.robot, self.options, terrain, gui=self.gui, client=window)
         self.imu = ImuModel(self.robot, imu, noisy)
         self.encoders = Encoders(self.robot, noisy)
         self.faults = Faults(self.robot, self.fault_list, faults)

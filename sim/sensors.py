@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numba import njit
 
 from lcmtypes.generated import Imu, JointState
 from procs.model.robot import Robot
@@ -67,19 +68,18 @@ class Encoders:
             robot.per_joint([getattr(a, name) if quantised else 0.0 for a in robot.actuators])
             for name in ("position_quantum", "velocity_quantum", "torque_quantum")
         ]
-        self.exact = [bool((quantum == 0.0).all()) for quantum in self.quanta]
 
     def sample(self, q: np.ndarray, qd: np.ndarray, tau: np.ndarray) -> JointState:
         """Message of the tick; `tau` is the drive's own torque (its limits included, the joint's friction not)."""
         state = JointState(self.n)
         state.tau_source = "measured"
-        values = zip((state.q, state.qd, state.tau), (q, qd, tau), self.quanta, self.exact, strict=True)
-        for out, value, quantum, exact in values:
-            out[:] = value if exact else quantise(value, quantum)
+        for out, value, quantum in zip((state.q, state.qd, state.tau), (q, qd, tau), self.quanta, strict=True):
+            quantise(value, quantum, out)
         return state
 
 
-def quantise(value: np.ndarray, quantum: np.ndarray) -> np.ndarray:
-    """Nearest multiple of the quantum; a quantum of 0 leaves the value as it is."""
-    step = np.where(quantum > 0.0, quantum, 1.0)
-    return np.where(quantum > 0.0, np.round(value / step) * step, value)
+@njit(cache=True)
+def quantise(value: np.ndarray, quantum: np.ndarray, out: np.ndarray) -> None:
+    """Nearest multiple of the quantum into `out`; a quantum of 0 leaves the value as it is."""
+    for i in range(value.shape[0]):
+        out[i] = np.round(value[i] / quantum[i]) * quantum[i] if quantum[i] > 0.0 else value[i]

@@ -16,6 +16,7 @@ STEPS = 20  # terraces of kind steps; the last one goes on
 PLATFORM = 20.0  # m, length of the last terrace
 ROUGH_X = (-3.0, 12.0)  # m, area of the tiles
 ROUGH_Y = (-3.0, 3.0)
+BLOCK = 4  # by 4 tiles form one body: PyBullet takes 16 shapes
 
 
 class Ground:
@@ -70,19 +71,37 @@ class Ground:
 
     def build(self, client: int) -> list[int]:
         """Create the bodies in PyBullet; returns their ids."""
+        fixed = {"useMaximalCoordinates": True, "physicsClientId": client}  # rigid bodies cost nothing while far away
         plane = p.createCollisionShape(p.GEOM_PLANE, planeNormal=self.normal.tolist(), physicsClientId=client)
-        bodies = [p.createMultiBody(0, plane, physicsClientId=client)]
+        bodies = [p.createMultiBody(0, plane, **fixed)]
         ends = np.append(self.edges[1:], self.edges[-1:] + PLATFORM)
         for lo, hi, top in zip(self.edges, ends, self.tops, strict=True):
             half = [(hi - lo) / 2, HALF_WIDTH, (top + DEPTH) / 2]
             shape = p.createCollisionShape(p.GEOM_BOX, halfExtents=half, physicsClientId=client)
             at = [(lo + hi) / 2, 0.0, (top - DEPTH) / 2]
-            bodies.append(p.createMultiBody(0, shape, basePosition=at, physicsClientId=client))
-        if self.tiles.size:
-            cell = self.terrain.cell
-            half = [cell / 2, cell / 2, DEPTH / 2]
-            shape = p.createCollisionShape(p.GEOM_BOX, halfExtents=half, physicsClientId=client)
-            for i, j in zip(*np.nonzero(self.tiles), strict=True):
-                at = [ROUGH_X[0] + cell * (i + 0.5), ROUGH_Y[0] + cell * (j + 0.5), self.tiles[i, j] - DEPTH / 2]
-                bodies.append(p.createMultiBody(0, shape, basePosition=at, physicsClientId=client))
+            bodies.append(p.createMultiBody(0, shape, basePosition=at, **fixed))
+        bodies.extend(self._build_tiles(fixed))
+        return bodies
+
+    def _build_tiles(self, fixed: dict[str, int]) -> list[int]:
+        """Compounds of neighbouring tiles: a physics step costs time for every body, near or far."""
+        if not self.tiles.size:
+            return []
+        client = fixed["physicsClientId"]
+        cell = self.terrain.cell
+        half = [cell / 2, cell / 2, DEPTH / 2]
+        blocks: dict[tuple[int, int], list[list[float]]] = {}
+        for i, j in zip(*np.nonzero(self.tiles), strict=True):
+            at = [ROUGH_X[0] + cell * (i + 0.5), ROUGH_Y[0] + cell * (j + 0.5), self.tiles[i, j] - DEPTH / 2]
+            blocks.setdefault((i // BLOCK, j // BLOCK), []).append(at)
+        bodies = []
+        for block in blocks.values():
+            n = len(block)
+            shape = p.createCollisionShapeArray(
+                shapeTypes=[p.GEOM_BOX] * n,
+                halfExtents=[half] * n,
+                collisionFramePositions=block,
+                physicsClientId=client,
+            )
+            bodies.append(p.createMultiBody(0, shape, **fixed))
         return bodies

@@ -26,17 +26,33 @@ class World:
     """One robot in one PyBullet client of its own. World axes; joint arrays in the robot's order."""
 
     def __init__(
-        self, robot: Robot, options: PlantOptions, rng: np.random.Generator, *, gui: bool = False, rotors: bool = True
+        self,
+        robot: Robot,
+        options: PlantOptions,
+        rng: np.random.Generator,
+        *,
+        gui: bool = False,
+        rotors: bool = True,
+        client: int | None = None,
     ) -> None:
+        """`rotors` False leaves the reflected rotor inertia out; `client`: an own client to empty and use again."""
         self.robot = robot
         self.options = options
-        sim = robot.description.sim
-        self.dt = 1.0 / sim.rate
+        self.dt = 1.0 / robot.description.sim.rate
         self.ground = Ground(options.terrain, rng)
-        self.client = p.connect(p.GUI if gui else p.DIRECT)
+        self.client = p.connect(p.GUI if gui else p.DIRECT) if client is None else client
         if self.client < 0:
             raise RuntimeError("PyBullet gives no client; too many are open, or there is no display for the GUI")
         self.engine = {"physicsClientId": self.client}
+        try:
+            p.resetSimulation(**self.engine)
+            self._build(rotors)
+        except BaseException:
+            self.close()
+            raise
+
+    def _build(self, rotors: bool) -> None:
+        sim = self.robot.description.sim
         p.setGravity(*GRAVITY, **self.engine)
         p.setPhysicsEngineParameter(
             fixedTimeStep=self.dt,
@@ -46,7 +62,7 @@ class World:
             deterministicOverlappingPairs=1,
             **self.engine,
         )
-        friction = sim.friction if options.friction is None else options.friction
+        friction = sim.friction if self.options.friction is None else self.options.friction
         self.ground_ids = self.ground.build(self.client)
         for body in self.ground_ids:
             p.changeDynamics(body, -1, lateralFriction=friction, **self.engine)

@@ -12,8 +12,8 @@ from procs.model.legs import solve3
 
 PLAN_ODDS = 2.5  # log-odds of a plan in the middle of its phase: e^2.5 = 12 to 1
 FORCE_ODDS = 4.0  # most that a force says; more than the plan, so that early and late contacts are found
-STILL_ODDS, MOVING_ODDS = 1.0, -2.0  # a foot at rest in the world, a foot that surely moves
-STILL_SPEED = 0.25  # m/s at which motion says nothing
+STILL_ODDS, MOVING_ODDS = 1.0, -6.0  # a foot at rest in the world, a foot that surely moves (more than force says)
+STILL_SPEED = 0.2  # m/s at which motion says nothing
 SURE_SPEED_STD = 0.2  # m/s: with a body speed less certain than this, foot motion says little
 FREE = 0.35  # probability below which a foot's position in the world is not held
 SURE = 0.9  # probability from which a foot is fully believed

@@ -91,6 +91,7 @@ class Estimator:
             self._samples.gyro[:] = self._attitude.bias
             self._samples.accel[:] = GRAVITY * sense.R[2]
         sense_body(sense, self._attitude, self._samples, self._model, fresh, dt)
+        planned = planned and not self._suspension.hangs  # no plan loads the feet of a hung robot
         sense_feet(sense, feet, f, self._samples, self._model, planned, dt)
         hangs = self._suspension.step(*sense.calm, dt)
         if hangs:
@@ -155,7 +156,7 @@ class Estimator:
         return True
 
     def _restart(self) -> None:
-        """Begin the filter again where it was last, or at the origin; attitude keeps its heading."""
+        """Begin the filter again at the origin; the attitude stays."""
         self._started = False
         self._reference = None
         for array in self._filter:

@@ -71,3 +71,10 @@ def fuse(attitude: Attitude, gyro: np.ndarray, accel: np.ndarray, dt: float, gai
         attitude.bias[i] = min(BIAS_MAX, max(-BIAS_MAX, attitude.bias[i] - bias_gain * error * dt))
         turn[i] = (gyro[i] - attitude.bias[i] + gain * error) * dt
     _store(quat_multiply(attitude.quat, rotvec_to_quat(turn)), attitude.quat)
+
+
+@njit(cache=True)
+def coast(attitude: Attitude, omega: np.ndarray, dt: float) -> None:
+    """Turn on at omega (3,) rad/s, body axes, for dt s: a sample is missing."""
+    if attitude.started[0] != 0.0:
+        _store(quat_multiply(attitude.quat, rotvec_to_quat(omega * dt)), attitude.quat)

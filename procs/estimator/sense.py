@@ -19,7 +19,7 @@ from procs.estimator.contact import (
     trust,
 )
 from procs.estimator.kalman import Feet, Filter, P, V
-from procs.estimator.orientation import GRAVITY, Attitude, follow_imu, fuse
+from procs.estimator.orientation import GRAVITY, Attitude, coast, follow_imu, fuse
 from procs.model.legs import Chains, foot_velocities, leg_kinematics
 from procs.model.rotations import quat_to_matrix
 
@@ -120,6 +120,8 @@ def sense_body(sense: Sense, attitude: Attitude, samples: Samples, model: Model,
         else:
             follow_imu(attitude, samples.quat)
     omega = samples.gyro - attitude.bias
+    if not imu_fresh:
+        coast(attitude, omega, dt)
     for i in range(3):
         rate = 0.0 if first else (omega[i] - sense.omega[i]) / dt
         sense.spin[i] = _blend(sense.spin[i], rate, dt, SPIN_DELAY, first)

@@ -54,7 +54,7 @@ def drives(robot: Robot, step: float) -> Drives:
     inertia = link_inertia_about_joint(robot)
     names = ("gear", "motor_torque_max", "torque_constant", "back_emf", "resistance", "voltage", "damping", "friction")
     columns = [robot.per_joint([getattr(a, name) for a in robot.actuators]) for name in names]
-    return Drives(*columns, 0.5 * inertia / step)
+    return Drives._make([*columns, 0.5 * inertia / step])
 
 
 @njit(cache=True)

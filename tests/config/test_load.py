@@ -83,7 +83,7 @@ def test_all_errors_come_at_once_types_and_meaning_alike() -> None:
     [
         (("legs", "foot"), [1, 2], "legs.foot: [1, 2]: want 3 items"),
         (("legs", "foot"), [1, 2, 3, 4], "legs.foot: [1, 2, 3, 4]: want 3 items"),
-        (("body", "mass"), float("nan"), "body.mass: nan: want greater than 0"),
+        (("body", "mass"), float("nan"), "body.mass: nan: want a finite number"),
         (("body", "mass"), "heavy", "body.mass: 'heavy': want a valid number, unable to parse string as a number"),
         (("body", "shape"), "ball", "body.shape: 'ball': want 'box' or 'cylinder'"),
         (("sim", "start"), 3, "sim.start: 3: want a section of height, pose, suspended_height"),

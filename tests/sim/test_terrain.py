@@ -36,10 +36,18 @@ def test_heights_and_normals_equal_ray_tests(fields, rng):
         ends = np.column_stack([x, y, np.full(400, -8.0)]).tolist()
         hits = p.rayTestBatch(starts, ends, physicsClientId=client)
         np.testing.assert_allclose([h[3][2] for h in hits], height, atol=2e-4)
-        np.testing.assert_allclose([h[4] for h in hits], np.tile(ground.normal, (400, 1)), atol=1e-6)
+        inside = [k for k in range(400) if not near_edge(ground, x[k], y[k])]
+        assert len(inside) > 200
+        np.testing.assert_allclose([hits[k][4] for k in inside], np.tile(ground.normal, (len(inside), 1)), atol=1e-6)
         assert ground.height_normal(x[0], y[0])[0] == height[0]
     finally:
         p.disconnect(physicsClientId=client)
+
+
+def near_edge(ground, x, y):
+    """Within 2 cm of a change of height other than a slope's; Bullet rounds edges a little."""
+    near = [ground.height(x + dx, y + dy) for dx in (-0.02, 0.02) for dy in (-0.02, 0.02)]
+    return ground.terrain.kind != "slope" and np.ptp(near) > 0
 
 
 @pytest.mark.parametrize("fields", [k for k in KINDS if k["kind"] != "slope"], ids=str)
@@ -90,9 +98,8 @@ def test_feet_stand_on_a_stair_at_its_height(make_plant, robot, standing, hold, 
     robot = standing(robot)
     plant = make_plant(robot, terrain={"kind": "stairs", "rise": 0.05, "run": 0.3, "count": 3})
     world = plant.world
-    p.resetBasePositionAndOrientation(
-        world.body, [1.8, 0, 0.15 + robot.description.sim.start.height + 0.002], [0, 0, 0, 1], physicsClientId=world.client
-    )
+    at = [1.8, 0, 0.15 + robot.description.sim.start.height + 0.002]
+    p.resetBasePositionAndOrientation(world.body, at, [0, 0, 0, 1], physicsClientId=world.client)
     plant.base = world.base()
     truth = play(plant, hold(robot, robot.pose("stand"), 3.0), 500)[2]
     np.testing.assert_allclose(truth[-1].foot_position[:, 2], 0.15, atol=2e-3)

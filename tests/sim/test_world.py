@@ -121,7 +121,7 @@ def test_suspended_body_does_not_move_whatever_the_legs_do(make_plant, any_robot
 
 
 def test_push_adds_force_times_duration_to_the_momentum(make_plant, robot, with_start, play):
-    """In the air: momentum of the whole robot changes by F dt and by gravity; the push sets nothing turning at first."""
+    """In the air: momentum of the whole robot changes by F dt and by gravity."""
     force = np.array([10.0, 25.0, 5.0])
     robot = with_start(robot, height=3.0)
     plant = make_plant(robot, pushes=[Push(t=0.02, duration=0.05, force=tuple(force))])

@@ -62,10 +62,10 @@ def list_stance_feet(contact, stage, leg):
 
 
 @nb.njit(cache=True, error_model="numpy")
-def fill_torque_maps(yaw, inertia_inverse, feet, stage, leg, count, maps):
-    """Columns of every stance foot: R'W in maps[0:3], W = I_w^-1 [r]x in maps[3:6].
+def fill_acceleration_maps(yaw, inertia_inverse, mass, feet, stage, leg, count, maps):
+    """Columns of every stance foot: R'W in maps[0:3], W = I_w^-1 [r]x in maps[3:6], 1 / m in maps[6:9].
 
-    As [r]x = R [R'r]x R', both follow from the body-frame matrix V = I_b^-1 [R'r]x:  R'W = V R',  W = R V R'.
+    As [r]x = R [R'r]x R', both come from the body-frame matrix V = I_b^-1 [R'r]x:  R'W = V R',  W = R V R'.
     """
     c, s = np.cos(yaw), np.sin(yaw)
     for a in range(count):
@@ -77,44 +77,53 @@ def fill_torque_maps(yaw, inertia_inverse, feet, stage, leg, count, maps):
             maps[row, 3 * a] = c * v0 - s * v1
             maps[row, 3 * a + 1] = s * v0 + c * v1
             maps[row, 3 * a + 2] = v2
-        for column in range(3 * a, 3 * a + 3):
+        for axis in range(3):
+            column = 3 * a + axis
             u0, u1 = maps[0, column], maps[1, column]
             maps[3, column] = c * u0 - s * u1
             maps[4, column] = s * u0 + c * u1
             maps[5, column] = maps[2, column]
+            for row in range(3):
+                maps[6 + row, column] = 1.0 / mass if row == axis else 0.0
 
 
 @nb.njit(cache=True, error_model="numpy")
-def fill_hessian_row(row, maps, weights, i, first):
-    """The torque part of H[i, first:]; maps[6:8] hold the stencils of the row's stage with every column."""
+def spread_stencils(h1, h2, stage, first, count, spread):
+    """The stencils of the stage of foot `first` with every column from that foot on."""
+    for b in range(first, count):
+        s1, s2 = h1[stage[first], stage[b]], h2[stage[first], stage[b]]
+        for column in range(3 * b, 3 * b + 3):
+            spread[0, column] = s1
+            spread[1, column] = s2
+
+
+@nb.njit(cache=True, error_model="numpy")
+def fill_hessian_row(row, maps, spread, weights, i):
+    """H[i, first:], from the first column of the foot of i on, without alpha."""
+    axis = i % 3
+    first = i - axis
     t0, t1, t2 = weights[0] * maps[0, i], weights[1] * maps[1, i], weights[2] * maps[2, i]
     w0, w1, w2 = weights[6] * maps[3, i], weights[7] * maps[4, i], weights[8] * maps[5, i]
+    t3, w3 = weights[3 + axis] * maps[6 + axis, i], weights[9 + axis] * maps[6 + axis, i]
     # Slices, because the compiler vectorises the loop only when no index can be negative.
     rpy0, rpy1, rpy2 = maps[0, first:], maps[1, first:], maps[2, first:]
     omega0, omega1, omega2 = maps[3, first:], maps[4, first:], maps[5, first:]
-    h1, h2 = maps[6, first:], maps[7, first:]
+    linear, s1, s2 = maps[6 + axis, first:], spread[0, first:], spread[1, first:]
     for j in range(row.shape[0]):
-        row[j] = h1[j] * (t0 * rpy0[j] + t1 * rpy1[j] + t2 * rpy2[j]) + h2[j] * (
-            w0 * omega0[j] + w1 * omega1[j] + w2 * omega2[j]
-        )
+        row[j] = s1[j] * (t0 * rpy0[j] + t1 * rpy1[j] + t2 * rpy2[j] + t3 * linear[j])
+    for j in range(row.shape[0]):
+        row[j] += s2[j] * (w0 * omega0[j] + w1 * omega1[j] + w2 * omega2[j] + w3 * linear[j])
 
 
 @nb.njit(cache=True, error_model="numpy")
-def fill_hessian(h1, h2, weights, force_weight, mass, stage, count, maps, hessian):
+def fill_hessian(h1, h2, weights, force_weight, stage, count, maps, spread, hessian):
     """Upper triangle of H (n, n), with h1 and h2 as `stencils` scales them."""
     n = 3 * count
-    per_mass2 = 1.0 / (mass * mass)
     for a in range(count):
-        for b in range(a, count):
-            for axis in range(3):
-                maps[6, 3 * b + axis] = h1[stage[a], stage[b]]
-                maps[7, 3 * b + axis] = h2[stage[a], stage[b]]
-        for axis in range(3):
-            i = 3 * a + axis
-            fill_hessian_row(hessian[i, 3 * a : n], maps, weights, i, 3 * a)
-            position, velocity = weights[3 + axis] * per_mass2, weights[9 + axis] * per_mass2
-            for j in range(i, n, 3):
-                hessian[i, j] += maps[6, j] * position + maps[7, j] * velocity
+        if a == 0 or stage[a] != stage[a - 1]:
+            spread_stencils(h1, h2, stage, a, count, spread)
+        for i in range(3 * a, 3 * a + 3):
+            fill_hessian_row(hessian[i, 3 * a : n], maps, spread, weights, i)
             hessian[i, i] += 2.0 * force_weight
 
 

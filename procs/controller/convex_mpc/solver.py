@@ -58,8 +58,8 @@ def build(plant, cost, inputs, work):
     state, feet, reference, contact = inputs
     stage, leg, maps, adjoint, hessian, gradient = work
     count = condense.list_stance_feet(contact, stage, leg)
-    condense.fill_torque_maps(state[2], inertia_inverse, feet, stage, leg, count, maps)
-    condense.fill_hessian(h1, h2, weights, force_weight, mass, stage, count, maps, hessian)
+    condense.fill_acceleration_maps(state[2], inertia_inverse, mass, feet, stage, leg, count, maps[:9])
+    condense.fill_hessian(h1, h2, weights, force_weight, stage, count, maps[:9], maps[9:], hessian)
     condense.fill_adjoints(state, reference, dt, mass, gravity, weights, adjoint)
     condense.fill_gradient(adjoint, stage, count, maps, gradient)
     return count
@@ -159,14 +159,14 @@ class ConvexMpc:
         row = 8 * ((n + 7) // 8 | 1)
         # stage, leg, maps, adjoint, hessian, gradient
         self._build_work = (
-            stage, leg, np.zeros((8, row)), np.zeros((horizon, 6)), np.zeros((n, row)), np.zeros(n)
+            stage, leg, _aligned_zeros(11, row), np.zeros((horizon, 6)), _aligned_zeros(n, row), np.zeros(n)
         )  # fmt: skip
         is_active = np.zeros(active_set.FACES * num_feet, dtype=np.bool_)
         # x, pivots, active, is_active, multipliers, columns, inverse, vectors; one more than n, as n rows can be
         # active while the next one is tried.
         self._solve_work = (
             np.zeros(n), np.zeros(n), np.zeros(n + 1, dtype=np.int64), is_active, np.zeros(n + 1),
-            np.zeros((n + 1, row)), np.zeros((n + 1, row)), np.zeros((3, row)),
+            _aligned_zeros(n + 1, row), _aligned_zeros(n + 1, row), _aligned_zeros(3, row),
         )  # fmt: skip
 
     def solve(
@@ -229,3 +229,10 @@ class ConvexMpc:
 def _check(holds: bool, message: str) -> None:
     if not holds:
         raise ValueError(f"convex MPC: {message}")
+
+
+def _aligned_zeros(rows: int, columns: int) -> Array:
+    """Zeros (rows, columns) that start at a cache line: 64 bytes, a vector register of the widest machines."""
+    memory = np.zeros(rows * columns + 8)
+    start = -memory.ctypes.data % 64 // 8
+    return memory[start : start + rows * columns].reshape(rows, columns)
