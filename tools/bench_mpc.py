@@ -1,7 +1,7 @@
 """Time of the convex MPC, build and solve, against plain numpy + daqp on the stored problems, in one run.
 
-Both sides solve the same problem in turn, so the ratios hold on a busy machine; a figure per problem is the best of
-a few repeats, and every solve is cold. Run from the repository root: `python -m tools.bench_mpc`.
+Both sides solve the same problem in turn, so the ratios hold on a busy machine; the figure of a problem is the
+best of a few repeats, and no solve is warm-started. Run from the repository root: `python -m tools.bench_mpc`.
 """
 
 import os
@@ -90,18 +90,13 @@ def bench_mpc(sets: tuple[str, ...] = SETS, repeats: int = REPEATS) -> dict[str,
 
 def main() -> None:
     """Print the table."""
-    print(
-        "us, median / worst   build       solve         total           numpy + daqp      speed-up  worst/base"
-    )
+    print("median / worst [us]  build          solve           total      numpy + daqp  speed-up  worst/base")
     for name, result in bench_mpc().items():
         ours, base = result["ours_us"], result["baseline_us"]["total"]
-        cells = [
-            f"{ours[part]['median']:6.1f} /{ours[part]['worst']:7.1f}" for part in ("build", "solve", "total")
-        ]
-        print(
-            f"{name:10}", *cells, f"{base['median']:8.0f} /{base['worst']:7.0f}",
-            f"{result['speedup_median']:8.1f}x {result['our_worst_over_baseline_median']:8.2f}",
-        )  # fmt: skip
+        columns = [ours["build"], ours["solve"], ours["total"], base]
+        cells = [f"{cell['median']:6.1f} /{cell['worst']:7.1f}" for cell in columns]
+        ratios = f"{result['speedup_median']:7.1f}x {result['our_worst_over_baseline_median']:8.2f}"
+        print(f"{name:12}", *cells, ratios)
 
 
 if __name__ == "__main__":

@@ -47,18 +47,19 @@ class Estimator:
             e.foot_velocity.value, e.foot_height.value, e.untrusted_factor,
         )  # fmt: skip
         chains = robot.chains
+        self._suspension = Suspension(robot.mass)
         length = float(np.linalg.norm(chains.origins[0], axis=1).sum() + np.linalg.norm(chains.foot[0]))
         contact = ContactModel(
             e.contact_force.value, e.contact_force_scale.value, e.contact_force_delay, e.trust_window, SINGULAR * length
         )
         self._model = Model(
             chains, contact, robot.foot_radius, np.array(d.imu.mount.xyz, dtype=float),
-            e.orientation == "complementary", e.complementary_gain, e.gyro_bias_gain, 1.0 + e.untrusted_factor,
+            e.orientation == "complementary", e.complementary_gain, e.gyro_bias_gain,
+            self._suspension.load, 1.0 + e.untrusted_factor,
         )  # fmt: skip
         self._window = e.trust_window
         self._as_reference = e.filter == "reference"
         self._imu = ImuWatch(d.safety)
-        self._suspension = Suspension(robot.mass)
         self.reset()
 
     def reset(self) -> None:
@@ -92,14 +93,14 @@ class Estimator:
             self._samples.accel[:] = GRAVITY * sense.R[2]
         sense_body(sense, self._attitude, self._samples, self._model, fresh, dt)
         planned = planned and not self._suspension.hangs  # no plan loads the feet of a hung robot
-        sense_feet(sense, feet, f, self._samples, self._model, planned, dt)
+        doubtful = sense_feet(sense, feet, f, self._samples, self._model, planned, dt)
         hangs = self._suspension.step(*sense.calm, dt)
         if hangs:
             feet.free[:] = 1.0
         if was_lost and not self._imu.lost:
             self._forget_velocity()
         if self._joints_seen:
-            self._advance(dt, hangs)
+            self._advance(dt, hangs, doubtful)
         if not finite_filter(f):
             problem = "estimate not finite, started again"
             self._restart()
@@ -171,13 +172,13 @@ class Estimator:
             C[:, V] = 0.0
             C[V, V] = LOST_VELOCITY_VAR
 
-    def _advance(self, dt: float, hangs: bool) -> None:
+    def _advance(self, dt: float, hangs: bool, doubtful: bool) -> None:
         sense, feet, f = self._sense, self._feet, self._filter
         if not self._started:
             start(f, feet.offset, self._model.radius, START_POSITION_VAR, START_VELOCITY_VAR, self._noises.foot_position)
             self._started = True
         if not self._as_reference:
-            relative_step(f, self._noises, feet, sense.accel_world, dt, REST_TIME if hangs else 0.0)
+            relative_step(f, self._noises, feet, sense.accel_world, dt, REST_TIME if hangs else 0.0, doubtful)
             return
         if self._reference is None:
             self._reference = ReferenceFilter(self.robot.num_legs, self._noises, self._model.radius)

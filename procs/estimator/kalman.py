@@ -124,18 +124,21 @@ def start(f: Filter, offset: np.ndarray, radius: float, position_var: float, vel
 
 
 @njit(cache=True)
-def relative_step(f: Filter, n: Noises, feet: Feet, accel: np.ndarray, dt: float, rest_time: float) -> None:
+def relative_step(
+    f: Filter, n: Noises, feet: Feet, accel: np.ndarray, dt: float, rest_time: float, doubtful: bool
+) -> None:
     """Predict and update without any assumption on the ground's height; accel (3,) m/s^2, world, gravity removed.
 
     Measured per foot on the ground: p - foot = -offset, and v = roll - velocity (no slip of the contact point).
     A free foot follows the body, so each touch-down starts from the kinematics of its moment.
     rest_time > 0: nothing holds the body's speed; it is drawn to zero with this time constant, s.
+    doubtful: the velocity contradicts all feet; its variance grows until they are heard again.
     """
     legs = feet.trust.shape[0]
     q = np.empty(FOOT + legs)
     step = np.zeros((3, legs))
     q[P] = n.position_process * dt / 20
-    q[V] = n.velocity_process * 9.8 * dt / 20
+    q[V] = n.velocity_process * 9.8 * dt / 20 * (1 + n.untrusted if doubtful else 1.0)
     for leg in range(legs):
         q[FOOT + leg] = n.foot_process * dt * (1 + (1 - feet.trust[leg]) * n.untrusted)
         for axis in range(3):

@@ -38,6 +38,7 @@ class Model(NamedTuple):
     complementary: bool  # attitude from gyro and accelerometer, not from the IMU's quaternion
     gain: float  # 1/s
     bias_gain: float  # 1/s^2
+    carried: float  # N of vertical foot load from which the feet carry the robot
     bad_factor: float  # noise factor of a leg with predicted joints
 
 
@@ -144,8 +145,11 @@ def sense_body(sense: Sense, attitude: Attitude, samples: Samples, model: Model,
 
 
 @njit(cache=True)
-def sense_feet(sense: Sense, feet: Feet, filt: Filter, samples: Samples, model: Model, planned: bool, dt: float) -> None:
-    """Foot kinematics, forces and contacts; `filt` holds the last estimate of the body's velocity."""
+def sense_feet(sense: Sense, feet: Feet, filt: Filter, samples: Samples, model: Model, planned: bool, dt: float) -> bool:
+    """Foot kinematics, forces and contacts; `filt` holds the last estimate of the body's velocity.
+
+    True if that velocity is doubtful: the feet carry the robot and yet none seems to stand still.
+    """
     first = sense.ticks[0] == 0.0
     R, omega, chains = sense.R, sense.omega, model.chains
     p, J, axes = leg_kinematics(samples.q, chains)
@@ -189,6 +193,7 @@ def sense_feet(sense: Sense, feet: Feet, filt: Filter, samples: Samples, model: 
         feet.free[leg] = 1.0 if sense.contact[leg] < FREE else 0.0
     sense.calm[2] = _blend(sense.calm[2], load, dt, LOAD_DELAY, first)
     sense.ticks[0] += 1.0
+    return sense.calm[2] > model.carried and feet.trust.max() <= 0.0
 
 
 @njit(cache=True)

@@ -17,7 +17,7 @@ class Suspension:
     """Knows a robot that hangs (or lies on its belly): gravity is felt, nothing turns, and no foot carries load."""
 
     def __init__(self, mass: float) -> None:
-        self._load = HANG_LOAD * mass * GRAVITY  # N
+        self.load = HANG_LOAD * mass * GRAVITY  # N, vertical foot load from which the feet carry the robot
         self.reset()
 
     def reset(self) -> None:
@@ -28,7 +28,7 @@ class Suspension:
 
     def step(self, force: float, rotation: float, load: float, dt: float) -> bool:
         """True while it hangs; low-passed |specific force| m/s^2, |rotation| rad/s, vertical foot load N."""
-        if load > self._load:
+        if load > self.load:
             self._with += dt
             self._without = 0.0
         else:

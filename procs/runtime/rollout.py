@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable
 
 from lcmtypes.channels import ESTOP, JOINT_COMMAND, Channel
@@ -20,6 +21,7 @@ class Rollout:
         self.loop = loop
         self.engines = list(engines)
         self.observe = observe
+        self.step_us: dict[str, float] = {}  # of the last tick, per process and for the plant
         self._inboxes = [Inbox(engine.spec) for engine in self.engines]
         self._readers: dict[Channel, list[Inbox]] = {}
         for inbox in self._inboxes:
@@ -39,16 +41,20 @@ class Rollout:
 
     def tick(self, before: Callable[[], Sent] | None = None) -> None:
         """One plant tick; `before` gives operators' messages, sent before the sample."""
+        begin = time.perf_counter()
         sample = self.loop.sample()
+        self.step_us["plant"] = 1e6 * (time.perf_counter() - begin)
         if before is not None:
             self.send(before())
         self.send(sample)
-        self.loop.plant.work_ahead()
         for engine, inbox in zip(self.engines, self._inboxes, strict=True):
             trigger = inbox.trigger
             if trigger is None:
                 continue
             inbox.trigger = None
+            begin = time.perf_counter()
             inputs, _ = inbox.inputs(trigger)
-            self.send(engine.step(inputs))
+            sent = engine.step(inputs)
+            self.step_us[engine.spec.name] = 1e6 * (time.perf_counter() - begin)
+            self.send(sent)
         self.loop.act()

@@ -1,4 +1,4 @@
-"""Convex MPC against stored exact forces, a numpy + daqp oracle, closed forms and the optimality conditions."""
+"""Convex MPC against stored exact forces, a numpy + daqp oracle, closed forms and optimality conditions."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -25,7 +25,7 @@ FEET_4 = np.array(
     [[0.19, -0.115, -0.29], [0.19, 0.115, -0.29], [-0.19, -0.115, -0.29], [-0.19, 0.115, -0.29]]
 )
 FEET_6 = np.vstack((FEET_4, [[0.0, -0.14, -0.29], [0.0, 0.14, -0.29]]))
-# Offset of every leg in tenths of the gait cycle, and the stance share in tenths; the last two legs are a hexapod's.
+# Offset of every leg and stance duration, in tenths of the gait cycle; the last two legs are a hexapod's.
 GAITS = {
     "trot": ((0, 5, 5, 0, 5, 0), 5),
     "bound": ((5, 5, 0, 0, 3, 3), 4),

@@ -110,9 +110,9 @@ def fill_hessian_row(row, maps, spread, weights, i):
     omega0, omega1, omega2 = maps[3, first:], maps[4, first:], maps[5, first:]
     linear, s1, s2 = maps[6 + axis, first:], spread[0, first:], spread[1, first:]
     for j in range(row.shape[0]):
-        row[j] = s1[j] * (t0 * rpy0[j] + t1 * rpy1[j] + t2 * rpy2[j] + t3 * linear[j])
-    for j in range(row.shape[0]):
-        row[j] += s2[j] * (w0 * omega0[j] + w1 * omega1[j] + w2 * omega2[j] + w3 * linear[j])
+        g1 = t0 * rpy0[j] + t1 * rpy1[j] + t2 * rpy2[j] + t3 * linear[j]
+        g2 = w0 * omega0[j] + w1 * omega1[j] + w2 * omega2[j] + w3 * linear[j]
+        row[j] = s1[j] * g1 + s2[j] * g2
 
 
 @nb.njit(cache=True, error_model="numpy")
@@ -170,7 +170,7 @@ def fill_adjoints(state, reference, dt, mass, gravity, weights, adjoint):
 
 @nb.njit(cache=True, error_model="numpy")
 def fill_gradient(adjoint, stage, count, maps, gradient):
-    """g (n,): the adjoint of its stage through the torque map and the mass of every stance force."""
+    """g (n,): the adjoint of its stage through the torque map of every stance force."""
     for a in range(count):
         lever = adjoint[stage[a]]
         for axis in range(3):

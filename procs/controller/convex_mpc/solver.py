@@ -56,10 +56,10 @@ def build(plant, cost, inputs, work):
     dt, mass, inertia_inverse, gravity = plant
     weights, force_weight, h1, h2 = cost
     state, feet, reference, contact = inputs
-    stage, leg, maps, adjoint, hessian, gradient = work
+    stage, leg, maps, spread, adjoint, hessian, gradient = work
     count = condense.list_stance_feet(contact, stage, leg)
-    condense.fill_acceleration_maps(state[2], inertia_inverse, mass, feet, stage, leg, count, maps[:9])
-    condense.fill_hessian(h1, h2, weights, force_weight, stage, count, maps[:9], maps[9:], hessian)
+    condense.fill_acceleration_maps(state[2], inertia_inverse, mass, feet, stage, leg, count, maps)
+    condense.fill_hessian(h1, h2, weights, force_weight, stage, count, maps, spread, hessian)
     condense.fill_adjoints(state, reference, dt, mass, gravity, weights, adjoint)
     condense.fill_gradient(adjoint, stage, count, maps, gradient)
     return count
@@ -88,7 +88,7 @@ def minimise(hessian, gradient, n, cone, max_iterations, work):
 def build_and_solve(plant, cost, cone, max_iterations, inputs, build_work, solve_work, force_plan):
     """One cold solve; fills force_plan (horizon, legs, 3) and returns status, iterations."""
     state, feet, reference, _ = inputs
-    stage, leg, _, _, hessian, gradient = build_work
+    stage, leg, _, _, _, hessian, gradient = build_work
     force_plan[:] = 0.0
     if not (all_finite(state) and all_finite(feet.ravel()) and all_finite(reference.ravel())):
         return active_set.NOT_FINITE, 0
@@ -157,13 +157,14 @@ class ConvexMpc:
         stage, leg = np.zeros(num_feet, dtype=np.int64), np.zeros(num_feet, dtype=np.int64)
         # An odd number of cache lines (64 bytes) per row: with a power of two, rows would evict each other.
         row = 8 * ((n + 7) // 8 | 1)
-        # stage, leg, maps, adjoint, hessian, gradient
+        # stage, leg, maps, spread, adjoint, hessian, gradient
         self._build_work = (
-            stage, leg, _aligned_zeros(11, row), np.zeros((horizon, 6)), _aligned_zeros(n, row), np.zeros(n)
+            stage, leg, _aligned_zeros(9, row), _aligned_zeros(2, row), np.zeros((horizon, 6)),
+            _aligned_zeros(n, row), np.zeros(n),
         )  # fmt: skip
         is_active = np.zeros(active_set.FACES * num_feet, dtype=np.bool_)
-        # x, pivots, active, is_active, multipliers, columns, inverse, vectors; one more than n, as n rows can be
-        # active while the next one is tried.
+        # x, pivots, active, is_active, multipliers, columns, inverse, vectors; one more than n, as n rows can
+        # be active while the next one is tried.
         self._solve_work = (
             np.zeros(n), np.zeros(n), np.zeros(n + 1, dtype=np.int64), is_active, np.zeros(n + 1),
             _aligned_zeros(n + 1, row), _aligned_zeros(n + 1, row), _aligned_zeros(3, row),

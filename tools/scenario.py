@@ -1,0 +1,186 @@
+"""Run a scenario: what is commanded, what disturbs, what must come out.
+
+Exit code 0: all expectations hold; 1: not met; 2: bad file or usage.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import os
+import signal
+import sys
+import time
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+from config.load import ConfigError, load_robot, load_scenario
+from config.scenario import Scenario
+from config.schema import RobotDescription
+from procs.model.robot import Robot
+from procs.runtime.bus import BusError
+from procs.runtime.logs import LogError
+from tools.metrics import failures, metrics
+from tools.recording import Recording
+from tools.stack import rollout
+from tools.tables import print_result, print_sweep
+
+SCENARIO_KEYS = tuple(Scenario.model_fields)
+
+
+def split_overrides(overrides: list[str]) -> tuple[list[str], list[str]]:
+    """--set items for the scenario (plant.friction=0.4, duration=5) and for the robot (control.mpc.horizon=8)."""
+    ours = [o for o in overrides if o.split("=")[0].split(".")[0] in SCENARIO_KEYS]
+    return ours, [o for o in overrides if o not in ours]
+
+
+def load(path: str, robot: str | None, overrides: list[str]) -> tuple[Scenario, RobotDescription, list[str]]:
+    """Scenario, robot description and the robot's overrides."""
+    for_scenario, for_robot = split_overrides(overrides)
+    scenario = load_scenario(path, for_scenario)
+    for_robot = [f"{key}={json.dumps(value)}" for key, value in scenario.set.items()] + for_robot
+    return scenario, load_robot(robot or scenario.robot, for_robot), for_robot
+
+
+def result(scenario: Scenario, robot: Robot, recording: Recording, runner: str, seed: int, wall: float) -> dict[str, Any]:
+    """The dictionary that --json writes."""
+    values = metrics(scenario, robot, recording)
+    sim_time = scenario.duration
+    head = {"scenario": scenario.name, "robot": robot.name, "runner": runner, "seed": seed}
+    missed = failures(scenario, values)
+    return {**head, "passed": not missed, "failures": missed, "sim_time_s": sim_time, "wall_time_s": wall,
+            "real_time_factor": sim_time / wall, **values}
+
+
+def run_one(path: str, robot_name: str | None, overrides: list[str], seed: int | None, log: str | None) -> dict[str, Any]:
+    """One rollout in this process; also what worker processes of a sweep run."""
+    scenario, description, _ = load(path, robot_name, overrides)
+    robot = Robot(description)
+    seed = scenario.seed if seed is None else seed
+    begin = time.perf_counter()
+    recording = rollout(scenario, robot, seed=seed, log=Path(log) if log else None)
+    return result(scenario, robot, recording, "rollout", seed, time.perf_counter() - begin)
+
+
+def sweep(args: argparse.Namespace, console: Console) -> int:
+    """Seeds in parallel processes: pass rate and spread of every metric."""
+    results = []
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(os.cpu_count(), mp_context=context, initializer=_ignore_interrupt) as pool:
+        jobs = [pool.submit(run_one, args.file, args.robot, args.set, seed, None) for seed in range(1, args.seeds + 1)]
+        with bar(console) as progress:
+            task = progress.add_task("seeds", total=len(jobs))
+            try:
+                for job in as_completed(jobs):
+                    results.append(job.result())
+                    progress.advance(task)
+            except KeyboardInterrupt:
+                pool.shutdown(wait=False, cancel_futures=True)
+                for worker in multiprocessing.active_children():
+                    worker.terminate()
+                console.print(f"interrupted after {len(results)} of {args.seeds} seeds")
+    results.sort(key=lambda r: r["seed"])
+    if results:
+        print_sweep(console, results)
+        write_json(args.json, results)
+    return 0 if len(results) == args.seeds and all(r["passed"] for r in results) else 1
+
+
+def _ignore_interrupt() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def bar(console: Console) -> Progress:
+    """Our progress bar."""
+    return Progress(TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:3.0f} %"),
+                    TimeRemainingColumn(), console=console, transient=True)
+
+
+def write_json(path: str | None, values: object) -> None:
+    """Write metrics; NaN cannot occur (a null stands for what is missing)."""
+    if path:
+        Path(path).write_text(json.dumps(values, indent=1, allow_nan=False, default=_plain) + "\n")
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, np.generic):
+        return value.item()
+    raise TypeError(f"{type(value).__name__} in the metrics")
+
+
+def single(args: argparse.Namespace, console: Console) -> int:
+    """One run with progress and a table."""
+    scenario, description, for_robot = load(args.file, args.robot, args.set)
+    robot = Robot(description)
+    seed = scenario.seed if args.seed is None else args.seed
+    log = Path(args.log) if args.log else None
+    interrupted: list[bool] = []
+    signal.signal(signal.SIGINT, lambda *_: interrupted.append(True))
+    begin = time.perf_counter()
+    with bar(console) as progress:
+        task = progress.add_task(scenario.name, total=scenario.duration)
+
+        def show(t: float) -> None:
+            progress.update(task, completed=t)
+
+        if args.runner == "lcm":
+            from tools.lcm_run import run_over_lcm  # noqa: PLC0415 - starts processes; only where it is asked for
+
+            recording = run_over_lcm(scenario, robot, args.robot or scenario.robot, for_robot, seed=seed, log=log,
+                                     gui=args.gui, progress=show, stop=lambda: bool(interrupted), url=args.lcm_url)
+        else:
+            recording = rollout(scenario, robot, seed=seed, log=log, gui=args.gui, progress=show,
+                                stop=lambda: bool(interrupted))
+    values = result(scenario, robot, recording, args.runner, seed, time.perf_counter() - begin)
+    if interrupted:
+        values["passed"] = False
+        values["failures"].insert(0, "interrupted")
+    print_result(console, values)
+    if log:
+        console.print(f"log      {log}")
+    write_json(args.json, values)
+    return 0 if values["passed"] else 1
+
+
+def parser() -> argparse.ArgumentParser:
+    """Command line."""
+    p = argparse.ArgumentParser(prog="python -m tools.scenario", description=__doc__)
+    p.add_argument("file", help="a YAML file, or a name in config/scenarios")
+    p.add_argument("--robot", help="instead of the scenario's robot")
+    p.add_argument("--runner", choices=("rollout", "lcm"), default="rollout",
+                   help="all in one process, or separate processes over LCM in lock step")
+    seeds = p.add_mutually_exclusive_group()
+    seeds.add_argument("--seed", type=int)
+    seeds.add_argument("--seeds", type=int, metavar="N", help="seeds 1..N in parallel processes")
+    p.add_argument("--set", action="append", default=[], metavar="KEY=VALUE",
+                   help="override of the robot (control.mpc.horizon=8) or the scenario (plant.friction=0.4)")
+    p.add_argument("--json", metavar="OUT", help="write the metrics")
+    p.add_argument("--log", metavar="OUT.lcmlog", help="write an LCM event log")
+    p.add_argument("--gui", action="store_true", help="PyBullet's window")
+    p.add_argument("--lcm-url", help="for --runner lcm (default: a private group)")
+    return p
+
+
+def main() -> int:
+    """Entry point."""
+    args = parser().parse_args()
+    console = Console()
+    try:
+        if args.seeds is not None:
+            if args.seeds < 1 or args.runner != "rollout" or args.log or args.gui:
+                raise ConfigError("--seeds N needs N >= 1 and the rollout runner, without --log and --gui")
+            return sweep(args, console)
+        return single(args, console)
+    except (ConfigError, BusError, LogError) as error:
+        print(f"scenario: {error}", file=sys.stderr)
+        return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())

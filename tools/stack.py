@@ -1,0 +1,86 @@
+"""The processes of the pipeline as one table, and runs of them in one Python process."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from config.scenario import Scenario
+from lcmtypes.channels import MPC_DEBUG, Channel
+from lcmtypes.message import Message
+from procs.controller.controller import SPEC as CONTROLLER
+from procs.estimator.estimator import SPEC as ESTIMATOR
+from procs.model.robot import Robot
+from procs.packer.packer import SPEC as PACKER
+from procs.runtime.commands import CommandPlayer
+from procs.runtime.engine import Engine
+from procs.runtime.logs import LogWriter
+from procs.runtime.plant_loop import PlantLoop
+from procs.runtime.rollout import Rollout
+from sim.plant import SimPlant
+from tools.recording import Recording
+
+SPECS = {spec.name: spec for spec in (ESTIMATOR, CONTROLLER, PACKER)}
+ROLLOUT_RUN = 1  # the run id of rollouts: fixed, so that logs of two rollouts are equal
+
+
+@dataclass(frozen=True)
+class Process:
+    """One line of the table: how a process is started."""
+
+    name: str
+    module: str
+    order: int  # of starting; stopped in the reverse order, the plant last
+    restart: bool  # may be started again while the others run
+
+
+PROCESSES = (
+    Process("sim", "sim", 0, restart=False),
+    Process("estimator", "procs.estimator", 1, restart=True),
+    Process("controller", "procs.controller", 1, restart=True),
+    Process("packer", "procs.packer", 1, restart=True),
+)
+
+
+def make_plant(robot: Robot, scenario: Scenario, seed: int, gui: bool = False) -> SimPlant:
+    """The simulator as a scenario describes it."""
+    return SimPlant(robot, scenario.plant, seed=seed, pushes=scenario.pushes, faults=scenario.faults, gui=gui)
+
+
+def rollout(scenario: Scenario, robot: Robot, *, seed: int, log: Path | None = None, gui: bool = False,
+            progress: Callable[[float], None] | None = None, stop: Callable[[], bool] = lambda: False) -> Recording:
+    """Run a scenario with all processes in this one; every message is recorded."""
+    recording = Recording()
+    writer = LogWriter(log) if log else None
+    start = time.time_ns() // 1000
+
+    def observe(channel: Channel, message: Message) -> None:
+        recording.add(channel, message)
+        if writer is not None:
+            writer.write(channel, message, start)
+
+    loop = PlantLoop(make_plant(robot, scenario, seed, gui), robot)
+    engines = [Engine(spec, robot) for spec in SPECS.values()]
+    runner = Rollout(loop, engines, observe)
+    player = CommandPlayer(scenario.commands, robot.dt)
+    times = recording.step_us
+    try:
+        loop.start(ROLLOUT_RUN)
+        for tick in range(round(scenario.duration / robot.dt)):
+            solved = len(recording.of(MPC_DEBUG))
+            runner.tick(lambda: player.messages(loop.seq, loop.utime, loop.run))
+            for name, us in runner.step_us.items():
+                times.setdefault(name, []).append(us)
+            if len(recording.of(MPC_DEBUG)) > solved:
+                times.setdefault("controller.mpc", []).append(runner.step_us["controller"])
+            if progress is not None and tick % 50 == 0:
+                progress(loop.seq * robot.dt)
+            if stop():
+                break
+    finally:
+        loop.plant.stop()
+        if writer is not None:
+            writer.close()
+    return recording
