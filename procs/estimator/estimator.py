@@ -94,7 +94,7 @@ class Estimator:
         sense_body(sense, self._attitude, self._samples, self._model, fresh, dt)
         planned = planned and not self._suspension.hangs  # no plan loads the feet of a hung robot
         doubtful = sense_feet(sense, feet, f, self._samples, self._model, planned, dt)
-        hangs = self._suspension.step(*sense.calm, dt)
+        hangs = self._suspension.step(*sense.calm[:3].tolist(), dt=dt)
         if hangs:
             feet.free[:] = 1.0
         if was_lost and not self._imu.lost:
@@ -175,7 +175,8 @@ class Estimator:
     def _advance(self, dt: float, hangs: bool, doubtful: bool) -> None:
         sense, feet, f = self._sense, self._feet, self._filter
         if not self._started:
-            start(f, feet.offset, self._model.radius, START_POSITION_VAR, START_VELOCITY_VAR, self._noises.foot_position)
+            foot_var = self._noises.foot_position
+            start(f, feet.offset, self._model.radius, START_POSITION_VAR, START_VELOCITY_VAR, foot_var)
             self._started = True
         if not self._as_reference:
             relative_step(f, self._noises, feet, sense.accel_world, dt, REST_TIME if hangs else 0.0, doubtful)

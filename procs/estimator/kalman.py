@@ -109,7 +109,9 @@ def place_foot(f: Filter, leg: int, offset: np.ndarray, r: float) -> None:
 
 
 @njit(cache=True)
-def start(f: Filter, offset: np.ndarray, radius: float, position_var: float, velocity_var: float, foot_var: float) -> None:
+def start(
+    f: Filter, offset: np.ndarray, radius: float, position_var: float, velocity_var: float, foot_var: float
+) -> None:
     """At rest at x = y = 0 with the mean contact point at height 0; offset (3, L) m, foot radius m."""
     legs = offset.shape[1]
     f.x[:] = 0.0
@@ -163,7 +165,7 @@ def relative_step(
 
 @njit(cache=True)
 def reference_step(f: Filter, n: Noises, feet: Feet, accel: np.ndarray, dt: float, ground: float) -> None:
-    """The reference's step: all feet always measured, foot centres at height `ground` m, untrusted ones at the estimate.
+    """The reference's step: all feet always measured, trusted foot centres at height `ground` m, others as estimated.
 
     Same measurements, noises and covariance reset as procs.estimator.reference; roll, free and spread are not used.
     """

@@ -1,4 +1,4 @@
-"""Attitude of the body: the IMU's own quaternion, or gyro and accelerometer fused here. Yaw is 0 at a run's first sample."""
+"""Attitude of the body: the IMU's own quaternion, or gyro and accelerometer fused here. Yaw starts at 0 in each run."""
 
 from __future__ import annotations
 

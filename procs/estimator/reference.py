@@ -1,4 +1,4 @@
-"""The Mini Cheetah's filter on filterpy: 6+3L states, 7L measurements, flat ground at height 0 (mini_cheetah.md section 6).
+"""The Mini Cheetah's filter on filterpy: 6+3L states, 7L measurements, flat ground at height 0.
 
 Differences: any number of legs; heights are those of the contact points, so a foot's centre stands at its radius.
 """
@@ -49,7 +49,9 @@ class ReferenceFilter:
         """Foot offsets and their derivatives (L, 3) m, m/s, world; trust (L,); accel (3,) m/s^2, gravity removed."""
         y = self.measurements(offset, velocity, trust)
         self.set_noises(trust, dt)
-        self.advance(y, accel)
+        self.kf.predict(u=accel)
+        self.kf.update(y)
+        self.limit_covariance()
 
     def measurements(self, offset: np.ndarray, velocity: np.ndarray, trust: np.ndarray) -> np.ndarray:
         """(7L,) of the state before the prediction."""
@@ -69,13 +71,10 @@ class ReferenceFilter:
         r = [np.full(3 * legs, n.foot_position), n.foot_velocity * np.repeat(k, 3), n.foot_height * k]
         kf.R = np.diag(np.concatenate(r))
 
-    def advance(self, y: np.ndarray, accel: np.ndarray) -> None:
-        """Predict, update, and the reset of the unobservable x, y block."""
-        kf = self.kf
-        kf.predict(u=accel)
-        kf.update(y)
-        kf.P = 0.5 * (kf.P + kf.P.T)
-        if kf.P[0, 0] * kf.P[1, 1] - kf.P[0, 1] * kf.P[1, 0] > 1e-6:
-            kf.P[0:2, 2:] = 0.0
-            kf.P[2:, 0:2] = 0.0
-            kf.P[0:2, 0:2] /= 10
+    def limit_covariance(self) -> None:
+        """Symmetry, and the reset of the x, y block, which nothing observes."""
+        P = self.kf.P = 0.5 * (self.kf.P + self.kf.P.T)
+        if P[0, 0] * P[1, 1] - P[0, 1] * P[1, 0] > 1e-6:
+            P[0:2, 2:] = 0.0
+            P[2:, 0:2] = 0.0
+            P[0:2, 0:2] /= 10

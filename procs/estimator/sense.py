@@ -25,6 +25,7 @@ from procs.model.rotations import quat_to_matrix
 
 SPIN_DELAY = 0.01  # s, low-pass of the angular acceleration (the gyro's difference over one tick is mostly noise)
 LOAD_DELAY = 0.02  # s, low-pass of the total foot load, so that a leg's kick in the air is not a load
+DOUBT_TIME = 0.03  # s of carrying feet that all seem to move; a change of feet in a gait is shorter
 CALM_DELAY = 0.05  # s, low-pass of |specific force| and |rotation|
 
 
@@ -68,7 +69,7 @@ class Sense(NamedTuple):
     v: np.ndarray  # (L, 3) m/s
     force: np.ndarray  # (L, 3) N on the foot, low-passed
     contact: np.ndarray  # (L,) probability
-    calm: np.ndarray  # (3,) low-passed |specific force| m/s^2, |rotation| rad/s, vertical foot load N
+    calm: np.ndarray  # (4,) low-passed |specific force| m/s^2, |rotation| rad/s, foot load N; doubtful for s
     ticks: np.ndarray  # (1,) since the start
 
 
@@ -77,7 +78,7 @@ def new_sense(legs: int) -> Sense:
     z3 = (legs, 3)
     return Sense(
         np.zeros(3), np.zeros(3), np.array([0, 0, GRAVITY]), np.zeros(3), np.eye(3),
-        np.zeros(z3), np.zeros(z3), np.zeros(z3), np.full(legs, 0.5), np.zeros(3), np.zeros(1),
+        np.zeros(z3), np.zeros(z3), np.zeros(z3), np.full(legs, 0.5), np.zeros(4), np.zeros(1),
     )  # fmt: skip
 
 
@@ -145,7 +146,9 @@ def sense_body(sense: Sense, attitude: Attitude, samples: Samples, model: Model,
 
 
 @njit(cache=True)
-def sense_feet(sense: Sense, feet: Feet, filt: Filter, samples: Samples, model: Model, planned: bool, dt: float) -> bool:
+def sense_feet(
+    sense: Sense, feet: Feet, filt: Filter, samples: Samples, model: Model, planned: bool, dt: float
+) -> bool:
     """Foot kinematics, forces and contacts; `filt` holds the last estimate of the body's velocity.
 
     True if that velocity is doubtful: the feet carry the robot and yet none seems to stand still.
@@ -193,7 +196,9 @@ def sense_feet(sense: Sense, feet: Feet, filt: Filter, samples: Samples, model: 
         feet.free[leg] = 1.0 if sense.contact[leg] < FREE else 0.0
     sense.calm[2] = _blend(sense.calm[2], load, dt, LOAD_DELAY, first)
     sense.ticks[0] += 1.0
-    return sense.calm[2] > model.carried and feet.trust.max() <= 0.0
+    doubt = sense.calm[2] > model.carried and feet.trust.max() <= 0.0
+    sense.calm[3] = sense.calm[3] + dt if doubt else 0.0
+    return sense.calm[3] > DOUBT_TIME
 
 
 @njit(cache=True)

@@ -21,6 +21,8 @@ FACES = 6
 SOLVED, ITERATION_LIMIT, NOT_POSITIVE_DEFINITE, INFEASIBLE, NOT_FINITE = range(5)
 # Below this share of n'H^-1 n, the part of a normal that is independent of the active ones is rounding.
 DEPENDENT = 1e-11
+# Doubles per cache line; workspace rows are a whole number of lines.
+LINE = 8
 
 
 def friction_pyramid(friction: float, force_min: float, force_max: float) -> tuple[Array, Array]:
@@ -31,41 +33,48 @@ def friction_pyramid(friction: float, force_min: float, force_max: float) -> tup
 
 
 @nb.njit(cache=True, error_model="numpy")
-def factor_foot(u0, u1, u2, pivots):
+def aligned_range(first, n):
+    """Columns first..n widened to whole cache lines, which spares the loops over a row their ragged ends.
+
+    The extra columns, below the diagonal or in the padding, hold nothing of meaning and are never read as values.
+    """
+    return first - first % LINE, n + (-n) % LINE
+
+
+@nb.njit(cache=True, error_model="numpy")
+def factor_foot(factor, k, n, pivots):
     """Three rows of U, in place, from the remainder of H: rows k, k + 1, k + 2 from column k on.
 
     False when a pivot is not positive, or not a number.
     """
-    if not u0[0] > 0.0:
-        return False
-    p0 = 1.0 / np.sqrt(u0[0])
-    l01, l02 = u0[1] * p0, u0[2] * p0
-    d1 = u1[1] - l01 * l01
-    if not d1 > 0.0:
-        return False
+    first, stop = aligned_range(k, n)
+    u0, u1, u2 = factor[k, first:stop], factor[k + 1, first:stop], factor[k + 2, first:stop]
+    d0 = factor[k, k]
+    p0 = 1.0 / np.sqrt(d0)
+    l01, l02 = factor[k, k + 1] * p0, factor[k, k + 2] * p0
+    d1 = factor[k + 1, k + 1] - l01 * l01
     p1 = 1.0 / np.sqrt(d1)
-    l12 = (u1[2] - l01 * l02) * p1
-    d2 = u2[2] - l02 * l02 - l12 * l12
-    if not d2 > 0.0:
-        return False
+    l12 = (factor[k + 1, k + 2] - l01 * l02) * p1
+    d2 = factor[k + 2, k + 2] - l02 * l02 - l12 * l12
     p2 = 1.0 / np.sqrt(d2)
-    pivots[0], pivots[1], pivots[2] = p0, p1, p2
+    pivots[k], pivots[k + 1], pivots[k + 2] = p0, p1, p2
     for j in range(u0.shape[0]):
         v0 = u0[j] * p0
         v1 = (u1[j] - l01 * v0) * p1
         u0[j], u1[j], u2[j] = v0, v1, (u2[j] - l02 * v0 - l12 * v1) * p2
-    return True
+    return d0 > 0.0 and d1 > 0.0 and d2 > 0.0
 
 
 @nb.njit(cache=True, error_model="numpy")
 def subtract_foot(factor, k, n):
     """Subtract u'u of the rows u = U[k : k + 3] from the remainder, three at a time to reuse loads."""
     for i in range(k + 3, n, 3):
-        u0, u1, u2 = factor[k, i:n], factor[k + 1, i:n], factor[k + 2, i:n]
-        m0, m1, m2 = factor[i, i:n], factor[i + 1, i:n], factor[i + 2, i:n]
-        a0, a1, a2 = u0[0], u1[0], u2[0]
-        b0, b1, b2 = u0[1], u1[1], u2[1]
-        c0, c1, c2 = u0[2], u1[2], u2[2]
+        first, stop = aligned_range(i, n)
+        u0, u1, u2 = factor[k, first:stop], factor[k + 1, first:stop], factor[k + 2, first:stop]
+        m0, m1, m2 = factor[i, first:stop], factor[i + 1, first:stop], factor[i + 2, first:stop]
+        a0, a1, a2 = factor[k, i], factor[k + 1, i], factor[k + 2, i]
+        b0, b1, b2 = factor[k, i + 1], factor[k + 1, i + 1], factor[k + 2, i + 1]
+        c0, c1, c2 = factor[k, i + 2], factor[k + 1, i + 2], factor[k + 2, i + 2]
         for j in range(u0.shape[0]):
             v0, v1, v2 = u0[j], u1[j], u2[j]
             m0[j] -= a0 * v0 + a1 * v1 + a2 * v2
@@ -81,7 +90,7 @@ def cholesky(factor, pivots, n):
     becomes 1 / diag U.
     """
     for k in range(0, n, 3):
-        if not factor_foot(factor[k, k:n], factor[k + 1, k:n], factor[k + 2, k:n], pivots[k : k + 3]):
+        if not factor_foot(factor, k, n, pivots):
             return False
         subtract_foot(factor, k, n)
     for i in range(n):

@@ -31,6 +31,8 @@ import numba as nb
 import numpy as np
 import numpy.typing as npt
 
+from procs.controller.convex_mpc.active_set import aligned_range
+
 Array = npt.NDArray[np.float64]
 
 
@@ -98,17 +100,18 @@ def spread_stencils(h1, h2, stage, first, count, spread):
 
 
 @nb.njit(cache=True, error_model="numpy")
-def fill_hessian_row(row, maps, spread, weights, i):
-    """H[i, first:], from the first column of the foot of i on, without alpha."""
+def fill_hessian_row(hessian, maps, spread, weights, i, n):
+    """H[i, i:] without alpha (and columns around it that mean nothing, see aligned_range)."""
     axis = i % 3
-    first = i - axis
+    first, stop = aligned_range(i, n)
     t0, t1, t2 = weights[0] * maps[0, i], weights[1] * maps[1, i], weights[2] * maps[2, i]
     w0, w1, w2 = weights[6] * maps[3, i], weights[7] * maps[4, i], weights[8] * maps[5, i]
     t3, w3 = weights[3 + axis] * maps[6 + axis, i], weights[9 + axis] * maps[6 + axis, i]
     # Slices, because the compiler vectorises the loop only when no index can be negative.
-    rpy0, rpy1, rpy2 = maps[0, first:], maps[1, first:], maps[2, first:]
-    omega0, omega1, omega2 = maps[3, first:], maps[4, first:], maps[5, first:]
-    linear, s1, s2 = maps[6 + axis, first:], spread[0, first:], spread[1, first:]
+    rpy0, rpy1, rpy2 = maps[0, first:stop], maps[1, first:stop], maps[2, first:stop]
+    omega0, omega1, omega2 = maps[3, first:stop], maps[4, first:stop], maps[5, first:stop]
+    linear, s1, s2 = maps[6 + axis, first:stop], spread[0, first:stop], spread[1, first:stop]
+    row = hessian[i, first:stop]
     for j in range(row.shape[0]):
         g1 = t0 * rpy0[j] + t1 * rpy1[j] + t2 * rpy2[j] + t3 * linear[j]
         g2 = w0 * omega0[j] + w1 * omega1[j] + w2 * omega2[j] + w3 * linear[j]
@@ -123,7 +126,7 @@ def fill_hessian(h1, h2, weights, force_weight, stage, count, maps, spread, hess
         if a == 0 or stage[a] != stage[a - 1]:
             spread_stencils(h1, h2, stage, a, count, spread)
         for i in range(3 * a, 3 * a + 3):
-            fill_hessian_row(hessian[i, 3 * a : n], maps, spread, weights, i)
+            fill_hessian_row(hessian, maps, spread, weights, i, n)
             hessian[i, i] += 2.0 * force_weight
 
 

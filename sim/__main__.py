@@ -1,0 +1,56 @@
+"""Simulator process: the robot in PyBullet as the plant of the pipeline, in lock step or in real time."""
+
+from __future__ import annotations
+
+import logging
+import signal
+import sys
+
+from config.load import load_scenario
+from config.scenario import PlantOptions
+from procs.runtime.bus import Bus
+from procs.runtime.commands import CommandPlayer
+from procs.runtime.live_plant import LivePlant
+from procs.runtime.main import arguments, guarded, prepare, robot_of
+from procs.runtime.plant_loop import PlantLoop
+from sim.plant import SimPlant
+
+LOG = logging.getLogger("sim")
+
+
+def main() -> int:
+    """Entry point."""
+    parser = arguments("sim", __doc__)
+    parser.add_argument("--scenario", help="plays its commands, pushes and faults; ends after its duration")
+    parser.add_argument("--seed", type=int, help="of noise and terrain (default: the scenario's, else 1)")
+    parser.add_argument("--real-time", action="store_true", help="a tick every period instead of lock step")
+    parser.add_argument("--pace", default="1", help="lock step: 1 = not faster than real time, max = as fast as it can")
+    parser.add_argument("--suspended", action="store_true", help="hold the body in the air, as in a rig")
+    parser.add_argument("--gui", action="store_true", help="PyBullet's window")
+    args = parser.parse_args()
+    if args.pace != "max" and not 0 < float(args.pace) <= 100:
+        parser.error("--pace is max or a factor up to 100")
+    prepare("sim", args)
+
+    def run() -> None:
+        scenario = load_scenario(args.scenario) if args.scenario else None
+        robot = robot_of(args)
+        seed = args.seed if args.seed is not None else scenario.seed if scenario else 1
+        options = scenario.plant if scenario else PlantOptions(suspended=args.suspended)
+        pushes, faults = (scenario.pushes, scenario.faults) if scenario else ((), ())
+        plant = SimPlant(robot, options, seed=seed, pushes=pushes, faults=faults, gui=args.gui)
+        live = LivePlant(
+            "sim", PlantLoop(plant, robot), Bus(args.lcm_url), lock_step=not args.real_time,
+            pace=None if args.pace == "max" else float(args.pace),
+            player=CommandPlayer(scenario.commands, robot.dt) if scenario else None,
+            duration=scenario.duration if scenario else None,
+        )  # fmt: skip
+        for sig in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(sig, live.stop)
+        live.run()
+
+    return guarded("sim", run)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

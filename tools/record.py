@@ -1,0 +1,122 @@
+"""Record every channel into an LCM event log, without loss: the queue is unbounded (lcm-logger's holds 30 messages)."""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import logging
+import platform
+import signal
+import subprocess
+import sys
+import threading
+import time
+from hashlib import sha256
+from pathlib import Path
+
+from config.load import ConfigError, robot_text
+from lcmtypes.channels import PROC_HEALTH, ROBOT_CONFIG
+from lcmtypes.generated import RobotConfig
+from procs.runtime.bus import DEFAULT_URL, Bus, BusError
+from procs.runtime.health import Health
+from procs.runtime.logs import LogError, LogWriter
+from procs.runtime.main import prepare
+
+LOG = logging.getLogger(__name__)
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def revision() -> str:
+    """Software revision: git's description of the checkout, `-dirty` with local changes."""
+    try:
+        done = subprocess.run(("git", "describe", "--always", "--dirty", "--abbrev=12"), cwd=ROOT, text=True,
+                              capture_output=True, check=True, timeout=10)
+    except (OSError, subprocess.SubprocessError):
+        return "unknown"
+    return done.stdout.strip()
+
+
+def cpu_kind() -> str:
+    """Model name of the CPU: bit-for-bit replay is promised on the same kind."""
+    try:
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                return line.split(":", 1)[1].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()
+
+
+def robot_config(robot: str, overrides: list[str]) -> RobotConfig:
+    """The robot_config message of a robot file with overrides."""
+    config = RobotConfig()
+    config.utime = time.monotonic_ns() // 1000
+    config.robot, config.yaml = robot, robot_text(robot, overrides)
+    config.hash = sha256(config.yaml.encode()).hexdigest()
+    config.revision, config.cpu = revision(), cpu_kind()
+    return config
+
+
+class Recorder:
+    """Writes all channels of a URL to a file until stopped; the robot description is the first event."""
+
+    def __init__(self, path: Path, url: str, config: RobotConfig | None) -> None:
+        self.bus = Bus(url)
+        self.writer = LogWriter(path)
+        self.health = Health("recorder")
+        self._stop = threading.Event()
+        if config is not None:
+            self.writer.write(ROBOT_CONFIG, config, time.time_ns() // 1000)
+        self.bus.subscribe_raw(".*", self._on_event)
+
+    def _on_event(self, name: str, data: bytes) -> None:
+        self.writer.write_raw(name, data, time.time_ns() // 1000)
+
+    def stop(self, *_: object) -> None:
+        """End `run` (also a signal handler)."""
+        self._stop.set()
+
+    def run(self) -> None:
+        """Record until stopped, then take what is still on its way and close the file."""
+        self.health.state = "running"
+        while not self._stop.is_set():
+            self.bus.wait(min(0.1, self.health.until_due()))
+            if self.health.due():
+                message = self.health.message()
+                message.ticks = self.writer.events
+                self.bus.publish(PROC_HEALTH, message)
+        end = time.monotonic() + 0.2
+        while time.monotonic() < end and self.bus.wait(0.05):
+            pass
+        self.writer.close()
+
+
+def main() -> int:
+    """Entry point."""
+    parser = argparse.ArgumentParser(prog="python -m tools.record", description=__doc__)
+    parser.add_argument("--out", type=Path, help="default: logs/<date>_<time>.lcmlog")
+    parser.add_argument("--robot", default="mini_cheetah", help="whose description goes into the log")
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE")
+    parser.add_argument("--lcm-url", default=DEFAULT_URL)
+    parser.add_argument("--rt", action="store_true")
+    parser.add_argument("--with-parent", action="store_true", help="end when the parent process dies")
+    parser.add_argument("--verbose", action="store_true")
+    args = parser.parse_args()
+    prepare("record", args)
+    path = args.out or ROOT / "logs" / time.strftime("%Y%m%d_%H%M%S.lcmlog")
+    try:
+        recorder = Recorder(path, args.lcm_url, robot_config(args.robot, args.set))
+    except (ConfigError, BusError, LogError) as error:
+        print(f"record: {error}", file=sys.stderr)
+        return 2
+    for sig in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(sig, recorder.stop)
+    gc.collect()
+    gc.freeze()
+    recorder.run()
+    LOG.info("%d events in %s", recorder.writer.events, path)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
