@@ -36,8 +36,8 @@ class ImuModel:
         self.noise = imu.noise
         self.rng = rng
         self.noisy = noisy
-        self.gyro_bias = rng.uniform(-1, 1, 3) * (imu.noise.gyro_bias if noisy else 0.0)
-        self.accel_bias = rng.uniform(-1, 1, 3) * (imu.noise.accel_bias if noisy else 0.0)
+        self.gyro_bias = imu.noise.gyro_bias * rng.uniform(-1.0, 1.0, 3)
+        self.accel_bias = imu.noise.accel_bias * rng.uniform(-1.0, 1.0, 3)
         self.before: np.ndarray | None = None  # velocity of the mount at the last tick, world, m/s
 
     def sample(self, quat: np.ndarray, v_origin: np.ndarray, omega: np.ndarray) -> Imu:

@@ -13,7 +13,7 @@ from config.load import load_robot
 from lcmtypes.channels import CONTACT_PLAN, IMU, JOINT_STATE
 from lcmtypes.generated import ContactPlan, Imu, JointState
 from procs.estimator.estimator import Estimator
-from procs.estimator.kalman import Feet, Noises, new_filter, reference_step
+from procs.estimator.kalman import Feet, Noises, new_feet, new_filter, reference_step
 from procs.estimator.reference import ReferenceFilter
 from procs.model.legs import joint_torques, leg_kinematics
 from procs.model.robot import Robot
@@ -38,7 +38,8 @@ def walking(ticks: int, legs: int = 4, seed: int = 1) -> list[tuple[Feet, np.nda
         velocity += 0.05 * rng.standard_normal((3, legs))
         p = 2 * phase
         trust = np.where(stance, np.clip(np.minimum(p, 1 - p) / 0.2, 0, 1), 0.0)
-        feet = Feet(offset, velocity, np.zeros((3, legs)), trust, np.zeros(legs), np.ones(legs))
+        feet = new_feet(legs)
+        feet.offset[:], feet.velocity[:], feet.trust[:], feet.free[:] = offset, velocity, trust, 0.0
         out.append((feet, 0.2 * rng.standard_normal(3)))
     return out
 
@@ -84,7 +85,14 @@ def bench_estimator(robot: str = "mini_cheetah", ticks: int = 4000) -> dict[str,
     whole = _times(lambda k: core.step(inputs[k]), ticks)
     run = walking(ticks)
     array = new_filter(4)
-    kernel = _times(lambda k: reference_step(array, MIT_NOISES, *run[k], DT, 0.0), ticks)
+    noises = np.array(MIT_NOISES)
+    blocks = [(feet.block, accel) for feet, accel in run]
+
+    def array_step(k: int) -> None:
+        feet, accel = blocks[k]
+        reference_step(array, noises, feet, accel, DT, 0.0)
+
+    kernel = _times(array_step, ticks)
     reference = ReferenceFilter(4, MIT_NOISES)
     library = np.empty(ticks)
     difference = 0.0
@@ -97,7 +105,7 @@ def bench_estimator(robot: str = "mini_cheetah", ticks: int = 4000) -> dict[str,
         reference.kf.update(y)
         library[k] = 1e-3 * (time.perf_counter_ns() - begin)
         reference.limit_covariance()
-        reference_step(check, MIT_NOISES, feet, accel, DT, 0.0)
+        reference_step(check, noises, feet.block, accel, DT, 0.0)
         difference = max(difference, float(np.abs(check.x[:, :2].T.ravel() - reference.kf.x[:6]).max()))
     library = library[ticks // 20 :]
     return {

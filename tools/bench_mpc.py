@@ -1,7 +1,7 @@
 """Time of the convex MPC, build and solve, against plain numpy + daqp on the stored problems, in one run.
 
-Both sides solve the same problem in turn, so the ratios hold on a busy machine; the figure of a problem is the
-best of a few repeats, and no solve is warm-started. Run from the repository root: `python -m tools.bench_mpc`.
+Both sides solve the same problem in turn, so ratios hold on a busy machine. The figure of a problem is the
+best of a few repeats; no solve is warm-started. Run from the repository root: `python -m tools.bench_mpc`.
 """
 
 import os
@@ -84,7 +84,7 @@ def bench_set(name: str, repeats: int) -> dict[str, Any]:
 
 
 def bench_mpc(sets: tuple[str, ...] = SETS, repeats: int = REPEATS) -> dict[str, Any]:
-    """Per stored set: our and the baseline's times (build, solve, total; median and worst), and the ratios."""
+    """Per stored set: times of ours and the baseline (build, solve, total; median, worst), and ratios."""
     return {name: bench_set(name, repeats) for name in sets}
 
 

@@ -12,7 +12,7 @@ import yaml
 
 from config.load import robot_text
 from config.scenario import Fault, Scenario
-from lcmtypes.channels import JOINT_STATE, MODE_STATE, PROC_HEALTH, RESET, Channel
+from lcmtypes.channels import BODY_STATE, JOINT_STATE, MODE_STATE, PROC_HEALTH, RESET, Channel
 from lcmtypes.generated import ModeState, Reset
 from procs.model.robot import Robot
 from procs.runtime.bus import Bus
@@ -34,13 +34,16 @@ class Watch:
         self.ticks = 0
         self.mode: ModeState | None = None
         self.health: dict[str, Any] = {}
-        bus.subscribe((JOINT_STATE, MODE_STATE, PROC_HEALTH), self._on_message)
+        self.speed = (0.0, 0.0)  # m/s estimated, body axes
+        bus.subscribe((JOINT_STATE, MODE_STATE, PROC_HEALTH, BODY_STATE), self._on_message)
 
     def _on_message(self, channel: Channel, message: Any) -> None:
         if channel is JOINT_STATE:
             self.t, self.ticks = message.utime * 1e-6, message.seq
         elif channel is MODE_STATE:
             self.mode = message
+        elif channel is BODY_STATE:
+            self.speed = (float(message.v_body[0]), float(message.v_body[1]))
         else:
             self.health[message.name] = message
 

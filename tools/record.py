@@ -14,7 +14,8 @@ import time
 from hashlib import sha256
 from pathlib import Path
 
-from config.load import ConfigError, robot_text
+from config.load import ConfigError, dump, load_robot
+from config.schema import RobotDescription
 from lcmtypes.channels import PROC_HEALTH, ROBOT_CONFIG
 from lcmtypes.generated import RobotConfig
 from procs.runtime.bus import DEFAULT_URL, Bus, BusError
@@ -47,11 +48,11 @@ def cpu_kind() -> str:
     return platform.processor() or platform.machine()
 
 
-def robot_config(robot: str, overrides: list[str]) -> RobotConfig:
-    """The robot_config message of a robot file with overrides."""
+def robot_config(description: RobotDescription) -> RobotConfig:
+    """The robot_config message of a description."""
     config = RobotConfig()
     config.utime = time.monotonic_ns() // 1000
-    config.robot, config.yaml = robot, robot_text(robot, overrides)
+    config.robot, config.yaml = description.name, dump(description)
     config.hash = sha256(config.yaml.encode()).hexdigest()
     config.revision, config.cpu = revision(), cpu_kind()
     return config
@@ -105,7 +106,7 @@ def main() -> int:
     prepare("record", args)
     path = args.out or ROOT / "logs" / time.strftime("%Y%m%d_%H%M%S.lcmlog")
     try:
-        recorder = Recorder(path, args.lcm_url, robot_config(args.robot, args.set))
+        recorder = Recorder(path, args.lcm_url, robot_config(load_robot(args.robot, args.set)))
     except (ConfigError, BusError, LogError) as error:
         print(f"record: {error}", file=sys.stderr)
         return 2

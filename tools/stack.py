@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from config.scenario import Scenario
-from lcmtypes.channels import MPC_DEBUG, Channel
+from lcmtypes.channels import MPC_DEBUG, ROBOT_CONFIG, Channel
 from lcmtypes.message import Message
 from procs.controller.controller import SPEC as CONTROLLER
 from procs.estimator.estimator import SPEC as ESTIMATOR
@@ -20,6 +20,7 @@ from procs.runtime.logs import LogWriter
 from procs.runtime.plant_loop import PlantLoop
 from procs.runtime.rollout import Rollout
 from sim.plant import SimPlant
+from tools.record import robot_config
 from tools.recording import Recording
 
 SPECS = {spec.name: spec for spec in (ESTIMATOR, CONTROLLER, PACKER)}
@@ -54,6 +55,8 @@ def rollout(scenario: Scenario, robot: Robot, *, seed: int, log: Path | None = N
     """Run a scenario with all processes in this one; every message is recorded."""
     recording = Recording()
     writer = LogWriter(log) if log else None
+    if writer is not None:
+        writer.write(ROBOT_CONFIG, robot_config(robot.description), time.time_ns() // 1000)
     start = time.time_ns() // 1000
 
     def observe(channel: Channel, message: Message) -> None:

@@ -15,7 +15,7 @@ FORCE_ODDS = 4.0  # most that a force says; more than the plan, so that early an
 STILL_ODDS, MOVING_ODDS = 1.0, -6.0  # a foot at rest in the world, a foot that surely moves (more than force says)
 STILL_SPEED = 0.2  # m/s at which motion says nothing
 SURE_SPEED_STD = 0.2  # m/s: with a body speed less certain than this, foot motion says little
-FREE = 0.35  # probability below which a foot's position in the world is not held
+HELD = 0.35  # probability below which a foot's position in the world is not held
 SURE = 0.9  # probability from which a foot is fully believed
 SINGULAR = 0.03  # damping of the force, as a fraction of the leg's length
 

@@ -9,13 +9,12 @@ import numpy as np
 from lcmtypes.channels import BODY_STATE, CONTACT_PLAN, IMU, JOINT_STATE, LEG_STATE
 from lcmtypes.generated import BodyState, ContactPlan, Imu, JointState, LegState
 from procs.estimator.contact import SINGULAR, ContactModel
-from procs.estimator.kalman import FOOT, Filter, Noises, P, V, new_filter, relative_step, start
+from procs.estimator.kalman import FOOT, Filter, Noises, P, V, new_feet, new_filter, relative_step, start
 from procs.estimator.orientation import GRAVITY, new_attitude
 from procs.estimator.reference import ReferenceFilter, phase_trust
 from procs.estimator.sense import (
     Model,
     finite_filter,
-    new_feet,
     new_samples,
     new_sense,
     sense_body,
@@ -46,6 +45,7 @@ class Estimator:
             e.position_process.value, e.velocity_process.value, e.foot_process.value, e.foot_position.value,
             e.foot_velocity.value, e.foot_height.value, e.untrusted_factor,
         )  # fmt: skip
+        self._noise_array = np.array(self._noises)
         chains = robot.chains
         self._suspension = Suspension(robot.mass)
         length = float(np.linalg.norm(chains.origins[0], axis=1).sum() + np.linalg.norm(chains.foot[0]))
@@ -93,8 +93,8 @@ class Estimator:
             self._samples.accel[:] = GRAVITY * sense.R[2]
         sense_body(sense, self._attitude, self._samples, self._model, fresh, dt)
         planned = planned and not self._suspension.hangs  # no plan loads the feet of a hung robot
-        doubtful = sense_feet(sense, feet, f, self._samples, self._model, planned, dt)
-        hangs = self._suspension.step(*sense.calm[:3].tolist(), dt=dt)
+        doubtful = sense_feet(sense, feet.block, f, self._samples, self._model, planned, dt)
+        hangs = self._suspension.step(float(sense.calm[0]), float(sense.calm[1]), float(sense.calm[2]), dt)
         if hangs:
             feet.free[:] = 1.0
         if was_lost and not self._imu.lost:
@@ -179,7 +179,7 @@ class Estimator:
             start(f, feet.offset, self._model.radius, START_POSITION_VAR, START_VELOCITY_VAR, foot_var)
             self._started = True
         if not self._as_reference:
-            relative_step(f, self._noises, feet, sense.accel_world, dt, REST_TIME if hangs else 0.0, doubtful)
+            relative_step(f, self._noise_array, feet.block, sense.accel_world, dt, REST_TIME if hangs else 0.0, doubtful)
             return
         if self._reference is None:
             self._reference = ReferenceFilter(self.robot.num_legs, self._noises, self._model.radius)

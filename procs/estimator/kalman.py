@@ -24,7 +24,10 @@ class Filter(NamedTuple):
 
 
 class Noises(NamedTuple):
-    """Numbers of the `estimator` section. Process noises are scaled as in the reference, measurements are variances."""
+    """Numbers of the `estimator` section; kernels take them as one array in this order.
+
+    Process noises are scaled as in the reference, measurement noises are variances.
+    """
 
     position_process: float  # m^2 = value dt/20
     velocity_process: float  # m^2/s^2 = value 9.8 dt/20
@@ -36,8 +39,9 @@ class Noises(NamedTuple):
 
 
 class Feet(NamedTuple):
-    """What kinematics say in this tick; world axes."""
+    """What kinematics say in this tick, world axes: views of one block, which is what kernels take."""
 
+    block: np.ndarray  # (12, L)
     offset: np.ndarray  # (3, L) foot centre from the body's origin, m
     velocity: np.ndarray  # (3, L) its time derivative, m/s
     roll: np.ndarray  # (3, L) speed of a foot centre that rolls on the ground, m/s
@@ -46,60 +50,77 @@ class Feet(NamedTuple):
     spread: np.ndarray  # (L,) noise factor of the measurements, 1 for good joints
 
 
+OFFSET, VELOCITY, ROLL, TRUST, FREE, SPREAD = 0, 3, 6, 9, 10, 11  # rows of Feet.block
+
+
+def new_feet(legs: int) -> Feet:
+    """All free, at the origin."""
+    block = np.zeros((12, legs))
+    block[FREE:] = 1.0
+    return Feet(block, block[0:3], block[3:6], block[6:9], block[TRUST], block[FREE], block[SPREAD])
+
+
 def new_filter(legs: int, variance: float = 100.0) -> Filter:
     """At the origin, at rest."""
     return Filter(np.zeros((3, 2 + legs)), variance * np.eye(2 + legs), variance * np.eye(2 + legs))
 
 
-@njit(cache=True)
-def predict(f: Filter, accel: np.ndarray, dt: float, foot_step: np.ndarray, q: np.ndarray, half: float) -> None:
-    """Advance by dt, s, with accel (3,) m/s^2, foot steps (3, L) m and process variances q (2+L,)."""
-    n = q.shape[0]
-    for axis in range(3):
-        f.x[axis, P] += dt * f.x[axis, V] + half * dt * dt * accel[axis]
-        f.x[axis, V] += dt * accel[axis]
-        for leg in range(n - FOOT):
-            f.x[axis, FOOT + leg] += foot_step[axis, leg]
-    for C in (f.Pxy, f.Pz):
-        for i in range(n):
-            C[i, P] += dt * C[i, V]
-        for i in range(n):
-            C[P, i] += dt * C[V, i]
-        for i in range(n):
-            C[i, i] += q[i]
+@njit(cache=True, error_model="numpy")
+def process_noise(noises: np.ndarray, trust: np.ndarray, dt: float, q: np.ndarray) -> None:
+    """Variances q (2+L,) that dt s add; foot trust (L,)."""
+    q[P] = noises[0] * dt / 20
+    q[V] = noises[1] * 9.8 * dt / 20
+    for leg in range(trust.shape[0]):
+        q[FOOT + leg] = noises[2] * dt * (1 + (1 - trust[leg]) * noises[6])
 
 
-@njit(cache=True)
-def update(C: np.ndarray, x: np.ndarray, u: int, v: int, y: np.ndarray, r: float) -> None:
-    """Measure y (axes,) = x_u - x_v (v < 0: x_u alone) of variance r, for all axes x (axes, n) of one covariance C."""
+@njit(cache=True, error_model="numpy")
+def advance(C: np.ndarray, dt: float, q: np.ndarray) -> None:
+    """Covariance F C F^T + diag(q) of p += dt v."""
     n = C.shape[0]
-    w = np.empty(n)
     for i in range(n):
-        w[i] = C[i, u] - C[i, v] if v >= 0 else C[i, u]
-    s = (w[u] - w[v] if v >= 0 else w[u]) + r
-    for axis in range(x.shape[0]):
-        e = (y[axis] - x[axis, u] + (x[axis, v] if v >= 0 else 0.0)) / s
+        C[i, P] += dt * C[i, V]
+    for i in range(n):
+        C[P, i] += dt * C[V, i]
+    for i in range(n):
+        C[i, i] += q[i]
+
+
+@njit(cache=True, error_model="numpy")
+def update(
+    C: np.ndarray, x: np.ndarray, first: int, last: int, u: int, v: int, y: np.ndarray, r: float, w: np.ndarray
+) -> None:
+    """Measure y[axis] = x_u - x_v (v < 0: x_u alone), variance r, in axes first..last-1 of x (3, n) that share C (n, n).
+
+    w (n,) is scratch. (w_i w_j) / s keeps C symmetric to the last bit.
+    """
+    n = C.shape[0]
+    if v >= 0:
+        for i in range(n):
+            w[i] = C[u, i] - C[v, i]
+        s = 1.0 / (w[u] - w[v] + r)
+    else:
+        for i in range(n):
+            w[i] = C[u, i]
+        s = 1.0 / (w[u] + r)
+    for axis in range(first, last):
+        e = y[axis] - x[axis, u]
+        if v >= 0:
+            e += x[axis, v]
+        e *= s
         for i in range(n):
             x[axis, i] += w[i] * e
     for i in range(n):
-        gain = w[i] / s
-        for j in range(i + 1):
-            C[i, j] -= gain * w[j]
-            C[j, i] = C[i, j]
+        for j in range(n):
+            C[i, j] -= w[i] * w[j] * s
 
 
-@njit(cache=True)
-def _measure(f: Filter, u: int, v: int, y: np.ndarray, r: float) -> None:
-    update(f.Pxy, f.x[:2], u, v, y[:2], r)
-    update(f.Pz, f.x[2:], u, v, y[2:], r)
-
-
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def place_foot(f: Filter, leg: int, offset: np.ndarray, r: float) -> None:
-    """Forget where a foot was: it is at the body plus offset (3,) m, measured with variance r."""
+    """Forget where a foot was: it is at the body plus offset (3, L)[leg] m, measured with variance r."""
     i = FOOT + leg
     for axis in range(3):
-        f.x[axis, i] = f.x[axis, P] + offset[axis]
+        f.x[axis, i] = f.x[axis, P] + offset[axis, leg]
     for C in (f.Pxy, f.Pz):
         for j in range(C.shape[0]):
             C[i, j] = C[P, j]
@@ -108,7 +129,7 @@ def place_foot(f: Filter, leg: int, offset: np.ndarray, r: float) -> None:
         C[i, i] = C[P, P] + r
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def start(
     f: Filter, offset: np.ndarray, radius: float, position_var: float, velocity_var: float, foot_var: float
 ) -> None:
@@ -122,12 +143,12 @@ def start(
         C[P, P] = position_var
         C[V, V] = velocity_var
     for leg in range(legs):
-        place_foot(f, leg, offset[:, leg].copy(), foot_var)
+        place_foot(f, leg, offset, foot_var)
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def relative_step(
-    f: Filter, n: Noises, feet: Feet, accel: np.ndarray, dt: float, rest_time: float, doubtful: bool
+    f: Filter, noises: np.ndarray, feet: np.ndarray, accel: np.ndarray, dt: float, rest_time: float, doubtful: bool
 ) -> None:
     """Predict and update without any assumption on the ground's height; accel (3,) m/s^2, world, gravity removed.
 
@@ -136,60 +157,72 @@ def relative_step(
     rest_time > 0: nothing holds the body's speed; it is drawn to zero with this time constant, s.
     doubtful: the velocity contradicts all feet; its variance grows until they are heard again.
     """
-    legs = feet.trust.shape[0]
-    q = np.empty(FOOT + legs)
-    step = np.zeros((3, legs))
-    q[P] = n.position_process * dt / 20
-    q[V] = n.velocity_process * 9.8 * dt / 20 * (1 + n.untrusted if doubtful else 1.0)
+    legs, x = feet.shape[1], f.x
+    offset, velocity, roll, trust = feet[OFFSET:VELOCITY], feet[VELOCITY:ROLL], feet[ROLL:TRUST], feet[TRUST]
+    q, w, y = np.empty(FOOT + legs), np.empty(FOOT + legs), np.empty(3)
+    process_noise(noises, trust, dt, q)
+    if doubtful:
+        q[V] *= 1 + noises[6]
+    for axis in range(3):
+        x[axis, P] += dt * (x[axis, V] + 0.5 * dt * accel[axis])
+        x[axis, V] += dt * accel[axis]
+        for leg in range(legs):
+            x[axis, FOOT + leg] += dt * roll[axis, leg]
+    advance(f.Pxy, dt, q)
+    advance(f.Pz, dt, q)
     for leg in range(legs):
-        q[FOOT + leg] = n.foot_process * dt * (1 + (1 - feet.trust[leg]) * n.untrusted)
-        for axis in range(3):
-            step[axis, leg] = dt * feet.roll[axis, leg]
-    predict(f, accel, dt, step, q, 0.5)
-    y = np.empty(3)
-    for leg in range(legs):
-        r = n.foot_position * feet.spread[leg]
-        if feet.free[leg]:
-            place_foot(f, leg, feet.offset[:, leg].copy(), r)
+        r = noises[3] * feet[SPREAD, leg]
+        if feet[FREE, leg] > 0.0:
+            place_foot(f, leg, offset, r)
             continue
         for axis in range(3):
-            y[axis] = -feet.offset[axis, leg]
-        _measure(f, P, FOOT + leg, y, r)
+            y[axis] = -offset[axis, leg]
+        update(f.Pxy, x, 0, 2, P, FOOT + leg, y, r, w)
+        update(f.Pz, x, 2, 3, P, FOOT + leg, y, r, w)
         for axis in range(3):
-            y[axis] = feet.roll[axis, leg] - feet.velocity[axis, leg]
-        _measure(f, V, -1, y, n.foot_velocity * feet.spread[leg] * (1 + (1 - feet.trust[leg]) * n.untrusted))
+            y[axis] = roll[axis, leg] - velocity[axis, leg]
+        r = noises[4] * feet[SPREAD, leg] * (1 + (1 - trust[leg]) * noises[6])
+        update(f.Pxy, x, 0, 2, V, -1, y, r, w)
+        update(f.Pz, x, 2, 3, V, -1, y, r, w)
     if rest_time > 0.0:
         y[:] = 0.0
-        _measure(f, V, -1, y, q[V] * (rest_time / dt) ** 2)  # steady gain sqrt(q/r) = dt / rest_time
+        r = q[V] * (rest_time / dt) ** 2  # steady gain sqrt(q/r) = dt / rest_time
+        update(f.Pxy, x, 0, 2, V, -1, y, r, w)
+        update(f.Pz, x, 2, 3, V, -1, y, r, w)
 
 
-@njit(cache=True)
-def reference_step(f: Filter, n: Noises, feet: Feet, accel: np.ndarray, dt: float, ground: float) -> None:
+@njit(cache=True, error_model="numpy")
+def reference_step(
+    f: Filter, noises: np.ndarray, feet: np.ndarray, accel: np.ndarray, dt: float, ground: float
+) -> None:
     """The reference's step: all feet always measured, trusted foot centres at height `ground` m, others as estimated.
 
     Same measurements, noises and covariance reset as procs.estimator.reference; roll, free and spread are not used.
     """
-    legs = feet.trust.shape[0]
-    q = np.empty(FOOT + legs)
-    q[P] = n.position_process * dt / 20
-    q[V] = n.velocity_process * 9.8 * dt / 20
+    legs, x = feet.shape[1], f.x
+    offset, velocity, trust = feet[OFFSET:VELOCITY], feet[VELOCITY:ROLL], feet[TRUST]
+    q, w, y, v = np.empty(FOOT + legs), np.empty(FOOT + legs), np.empty(3), np.empty(3)
+    process_noise(noises, trust, dt, q)
+    height = x[2, P]
+    for axis in range(3):
+        v[axis] = x[axis, V]
+        x[axis, P] += dt * v[axis]
+        x[axis, V] += dt * accel[axis]
+    advance(f.Pxy, dt, q)
+    advance(f.Pz, dt, q)
     for leg in range(legs):
-        q[FOOT + leg] = n.foot_process * dt * (1 + (1 - feet.trust[leg]) * n.untrusted)
-    before = f.x[:, :FOOT].copy()
-    predict(f, accel, dt, np.zeros((3, legs)), q, 0.0)
-    y = np.empty(3)
-    for leg in range(legs):
+        t = trust[leg]
+        k = 1 + (1 - t) * noises[6]
         for axis in range(3):
-            y[axis] = -feet.offset[axis, leg]
-        _measure(f, P, FOOT + leg, y, n.foot_position)
-    for leg in range(legs):
-        t = feet.trust[leg]
-        k = 1 + (1 - t) * n.untrusted
+            y[axis] = -offset[axis, leg]
+        update(f.Pxy, x, 0, 2, P, FOOT + leg, y, noises[3], w)
+        update(f.Pz, x, 2, 3, P, FOOT + leg, y, noises[3], w)
         for axis in range(3):
-            y[axis] = (1 - t) * before[axis, V] - t * feet.velocity[axis, leg]
-        _measure(f, V, -1, y, n.foot_velocity * k)
-        y[2] = (1 - t) * (before[2, P] + feet.offset[2, leg]) + t * ground
-        update(f.Pz, f.x[2:], FOOT + leg, -1, y[2:], n.foot_height * k)
+            y[axis] = (1 - t) * v[axis] - t * velocity[axis, leg]
+        update(f.Pxy, x, 0, 2, V, -1, y, noises[4] * k, w)
+        update(f.Pz, x, 2, 3, V, -1, y, noises[4] * k, w)
+        y[2] = (1 - t) * (height + offset[2, leg]) + t * ground
+        update(f.Pz, x, 2, 3, FOOT + leg, -1, y, noises[5] * k, w)
     if f.Pxy[P, P] ** 2 > 1e-6:  # x and y cannot be observed: keep their variance from growing
         for j in range(1, FOOT + legs):
             f.Pxy[P, j] = 0.0

@@ -9,7 +9,7 @@ import numpy as np
 from numba import njit
 
 from procs.estimator.contact import (
-    FREE,
+    HELD,
     ContactModel,
     foot_force,
     force_odds,
@@ -18,7 +18,7 @@ from procs.estimator.contact import (
     probability,
     trust,
 )
-from procs.estimator.kalman import Feet, Filter, P, V
+from procs.estimator.kalman import FREE, OFFSET, ROLL, SPREAD, TRUST, VELOCITY, Filter, P, V
 from procs.estimator.orientation import GRAVITY, Attitude, coast, follow_imu, fuse
 from procs.model.legs import Chains, foot_velocities, leg_kinematics
 from procs.model.rotations import quat_to_matrix
@@ -91,12 +91,6 @@ def new_samples(legs: int) -> Samples:
     )  # fmt: skip
 
 
-def new_feet(legs: int) -> Feet:
-    """All free at the origin."""
-    z3 = (3, legs)
-    return Feet(np.zeros(z3), np.zeros(z3), np.zeros(z3), np.zeros(legs), np.ones(legs), np.ones(legs))
-
-
 @njit(cache=True)
 def _blend(old: float, new: float, dt: float, delay: float, first: bool) -> float:
     """First-order low-pass with time constant `delay`, s; starts at the first value."""
@@ -147,13 +141,14 @@ def sense_body(sense: Sense, attitude: Attitude, samples: Samples, model: Model,
 
 @njit(cache=True)
 def sense_feet(
-    sense: Sense, feet: Feet, filt: Filter, samples: Samples, model: Model, planned: bool, dt: float
+    sense: Sense, feet: np.ndarray, filt: Filter, samples: Samples, model: Model, planned: bool, dt: float
 ) -> bool:
-    """Foot kinematics, forces and contacts; `filt` holds the last estimate of the body's velocity.
+    """Foot kinematics, forces and contacts into feet (12, L), Feet.block; `filt` holds the last estimate of the body's velocity.
 
     True if that velocity is doubtful: the feet carry the robot and yet none seems to stand still.
     """
     first = sense.ticks[0] == 0.0
+    offset, velocity, roll, trusted = feet[OFFSET:VELOCITY], feet[VELOCITY:ROLL], feet[ROLL:TRUST], feet[TRUST]
     R, omega, chains = sense.R, sense.omega, model.chains
     p, J, axes = leg_kinematics(samples.q, chains)
     v = foot_velocities(J, samples.qd)
@@ -170,16 +165,16 @@ def sense_feet(
             for j in range(3):
                 shank[i] += axes[leg, j, i] * samples.qd[3 * leg + j]
         for i in range(3):
-            feet.offset[i, leg] = R[i, 0] * at[0] + R[i, 1] * at[1] + R[i, 2] * at[2]
-            feet.velocity[i, leg] = R[i, 0] * moving[0] + R[i, 1] * moving[1] + R[i, 2] * moving[2]
+            offset[i, leg] = R[i, 0] * at[0] + R[i, 1] * at[1] + R[i, 2] * at[2]
+            velocity[i, leg] = R[i, 0] * moving[0] + R[i, 1] * moving[1] + R[i, 2] * moving[2]
         # A sphere of radius r that rolls on the ground moves by omega x (r up).
         wx = R[0, 0] * shank[0] + R[0, 1] * shank[1] + R[0, 2] * shank[2]
         wy = R[1, 0] * shank[0] + R[1, 1] * shank[1] + R[1, 2] * shank[2]
-        feet.roll[0, leg] = model.radius * wy
-        feet.roll[1, leg] = -model.radius * wx
-        feet.roll[2, leg] = 0.0
+        roll[0, leg] = model.radius * wy
+        roll[1, leg] = -model.radius * wx
+        roll[2, leg] = 0.0
         bad = samples.bad[leg] > 0.0
-        feet.spread[leg] = model.bad_factor if bad else 1.0
+        feet[SPREAD, leg] = model.bad_factor if bad else 1.0
         odds = plan_odds(samples.stance[leg] > 0.0, samples.phase[leg], model.contact.window) if planned else 0.0
         if not bad:  # a predicted joint has no torque
             force = foot_force(J[leg], samples.tau[3 * leg : 3 * leg + 3], model.contact.damping)
@@ -189,14 +184,14 @@ def sense_feet(
             load += lift
             speed = 0.0
             for i in range(3):
-                speed += (filt.x[i, V] + feet.velocity[i, leg] - feet.roll[i, leg]) ** 2
+                speed += (filt.x[i, V] + velocity[i, leg] - roll[i, leg]) ** 2
             odds += force_odds(lift, model.contact) + motion_odds(math.sqrt(speed), speed_std)
         sense.contact[leg] = probability(odds)
-        feet.trust[leg] = trust(sense.contact[leg])
-        feet.free[leg] = 1.0 if sense.contact[leg] < FREE else 0.0
+        trusted[leg] = trust(sense.contact[leg])
+        feet[FREE, leg] = 1.0 if sense.contact[leg] < HELD else 0.0
     sense.calm[2] = _blend(sense.calm[2], load, dt, LOAD_DELAY, first)
     sense.ticks[0] += 1.0
-    doubt = sense.calm[2] > model.carried and feet.trust.max() <= 0.0
+    doubt = sense.calm[2] > model.carried and trusted.max() <= 0.0
     sense.calm[3] = sense.calm[3] + dt if doubt else 0.0
     return sense.calm[3] > DOUBT_TIME
 

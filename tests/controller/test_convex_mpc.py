@@ -80,7 +80,7 @@ def random_problem(seed: int, gait: str, legs: int, horizon: int, feet_by_stage:
 
 
 def assert_optimal(config: Settings, problem: Problem, plan: np.ndarray) -> None:
-    """Feasibility, and no descent direction: the gradient lies in the cone of the active rows, foot by foot."""
+    """Feasible, and no descent direction: the gradient is in the cone of the active rows, foot by foot."""
     hessian, gradient, kept = condensed(config, problem)
     forces = plan.ravel()[kept]
     assert np.count_nonzero(np.delete(plan.ravel(), kept)) == 0
@@ -164,7 +164,7 @@ def test_a_trotting_pair_carries_the_body() -> None:
 
 
 def test_one_foot_over_one_stage_has_the_scalar_solution() -> None:
-    """Only z velocity weighted, foot under the body: fz = w dt (v_ref + g dt) / (m (w dt^2 / m^2 + alpha))."""
+    """Only z velocity weighted, foot below: fz = w dt (v_ref + g dt) / (m (w dt^2 / m^2 + alpha))."""
     weights = np.zeros(12)
     weights[11] = 3.0
     solver = ConvexMpc(
@@ -280,12 +280,14 @@ def test_an_input_that_is_not_finite_gives_a_status_and_zeros(field: str, bad: f
 
 def test_finite_inputs_that_overflow_give_a_status_and_zeros() -> None:
     solver = make_solver(Settings())
+    before = run(solver, standing(0.2)).force_plan
     far = replace(standing(), state=np.full(12, 1e308))
     wide = replace(standing(), feet=np.full((4, 3), 1e200))
     for problem, status in ((far, MpcStatus.NOT_FINITE), (wide, MpcStatus.NOT_POSITIVE_DEFINITE)):
         solution = run(solver, problem)
         assert solution.status == status
         assert not solution.force_plan.any()
+        np.testing.assert_array_equal(run(solver, standing(0.2)).force_plan, before)
 
 
 def test_the_iteration_limit_gives_a_status_and_zeros() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 
 import numpy as np
+import pybullet as p
 import pytest
 
 from config.load import load_robot
@@ -46,6 +47,27 @@ def test_zero_torque_lets_the_leg_fall(make_plant, robot, play):
     assert plant.centre_of_mass()[2] < com[2] - 0.005
 
 
+def test_nothing_but_the_drive_model_brakes_a_joint(make_plant, robot):
+    """Legs without damping and friction swing with constant energy: Bullet's own damping and motors are off."""
+    none = {"damping": 0.0, "friction": 0.0}
+    drives = {name: actuator.model_copy(update=none) for name, actuator in robot.description.actuators.items()}
+    robot = Robot(robot.description.model_copy(update={"actuators": drives}))
+    plant = make_plant(robot, suspended=True)
+    client, body, joints = plant.world.client, plant.world.body, plant.world.joints
+    for joint, angle in zip(joints, np.tile([0.3, 0.2, 1.2], robot.num_legs), strict=True):
+        p.resetJointState(body, joint, angle, 0.0, physicsClientId=client)
+    plant.q, plant.qd = plant.world.joint_states()
+    energy = []
+    for _ in range(150):
+        plant.read()
+        q, qd = plant.q, plant.qd
+        mass_matrix = np.array(p.calculateMassMatrix(body, q.tolist(), physicsClientId=client))[-len(q) :, -len(q) :]
+        energy.append((qd @ mass_matrix @ qd / 2, robot.mass * G * plant.centre_of_mass()[2]))
+    kinetic, potential = np.array(energy).T
+    assert kinetic.max() > 0.1
+    np.testing.assert_allclose(kinetic + potential, potential[0], atol=0.03 * kinetic.max())
+
+
 def test_pd_holds_the_stand_pose_and_the_feet_carry_the_weight(make_plant, any_robot, standing, hold, play):
     robot = standing(any_robot)
     plant = make_plant(robot)
@@ -62,7 +84,9 @@ def test_pd_holds_the_stand_pose_and_the_feet_carry_the_weight(make_plant, any_r
 
 def test_disabled_standing_robot_does_not_chatter_in_its_friction(make_plant, robot, play):
     plant = make_plant(robot)
-    _imu, joints, _truth = play(plant, None, 1500)
+    _imu, joints, truth = play(plant, None, 1500)
+    assert max(np.abs(t.foot_slip).max() for t in truth) > 0  # it fell over its feet
+    assert max(np.abs(t.foot_slip[:, 2]).max() for t in truth) < 1e-15  # but slip is along the ground
     assert max(np.abs(j.qd).max() for j in joints[-100:]) < 0.02
 
 

@@ -29,6 +29,12 @@ def test_perfect_imu_at_rest_reads_gravity_in_body_axes(robot, rng):
         assert got.valid == 1
 
 
+def test_gyro_is_in_body_axes(robot, rng):
+    quat, omega = rotvec_to_quat(rng.normal(size=3)), rng.normal(size=3)
+    got = model(robot).sample(quat, np.zeros(3), omega)
+    np.testing.assert_allclose(got.gyro, quat_to_matrix(quat).T @ omega, atol=1e-12)
+
+
 def test_specific_force_is_the_change_of_velocity_over_the_tick(robot):
     imu = model(robot)
     imu.sample(ONE, np.zeros(3), np.zeros(3))

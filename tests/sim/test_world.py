@@ -99,6 +99,19 @@ def test_payload_changes_the_mass_and_the_centre(make_world, robot):
     assert got[0] == pytest.approx(mass)
 
 
+def test_robot_starts_where_it_should_whatever_it_carries(make_world, any_robot):
+    payload = {"mass": 3.0, "at": (0.1, 0.05, 0.08)}  # its principal axes are not the body's
+    start = any_robot.description.sim.start
+    world = make_world(any_robot, payload=payload)
+    np.testing.assert_allclose(world.base()[0], [0, 0, start.height], atol=1e-9)
+    np.testing.assert_allclose(np.abs(world.base()[1]), [1, 0, 0, 0], atol=1e-9)
+    slope = make_world(any_robot, payload=payload, terrain={"kind": "slope", "deg": 20.0})
+    np.testing.assert_allclose(slope.base()[0], start.height * slope.ground.normal, atol=1e-9)
+    np.testing.assert_allclose(quat_to_matrix(slope.base()[1])[:, 2], slope.ground.normal, atol=1e-9)
+    held = make_world(any_robot, payload=payload, suspended=True)
+    np.testing.assert_allclose(held.base()[0], [0, 0, start.suspended_height], atol=1e-9)
+
+
 def test_payload_is_carried_by_the_feet(make_plant, robot, standing, hold, play):
     robot = standing(robot)
     plant = make_plant(robot, payload={"mass": 2.0, "at": (0, 0, 0.05)})

@@ -36,7 +36,7 @@ def friction_pyramid(friction: float, force_min: float, force_max: float) -> tup
 def aligned_range(first, n):
     """Columns first..n widened to whole cache lines, which spares the loops over a row their ragged ends.
 
-    The extra columns, below the diagonal or in the padding, hold nothing of meaning and are never read as values.
+    The extra columns, below the diagonal or in the padding, hold nothing of meaning and are never read.
     """
     return first - first % LINE, n + (-n) % LINE
 

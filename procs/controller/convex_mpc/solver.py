@@ -233,7 +233,7 @@ def _check(holds: bool, message: str) -> None:
 
 
 def _aligned_zeros(rows: int, columns: int) -> Array:
-    """Zeros (rows, columns) that start at a cache line: 64 bytes, a vector register of the widest machines."""
+    """Zeros (rows, columns) from a cache line on: 64 bytes, which is also the widest vector register."""
     memory = np.zeros(rows * columns + 8)
     start = -memory.ctypes.data % 64 // 8
     return memory[start : start + rows * columns].reshape(rows, columns)
