@@ -74,6 +74,7 @@ def load_scenario(name_or_path: str | Path, overrides: Sequence[str] = ()) -> Sc
 
 def as_overrides(values: Mapping[str, Any]) -> list[str]:
     """A mapping such as Scenario.set as override strings."""
+
     def flow(value: Any) -> str:
         return yaml.safe_dump(value, default_flow_style=True, width=10**6).removesuffix("...\n").strip()
 

@@ -119,11 +119,11 @@ class Scenario(Section):
     duration: Positive
     seed: Annotated[int, Field(ge=0)] = 1
     plant: PlantOptions = PlantOptions()
-    commands: list[Command] = []
-    pushes: list[Push] = []
-    faults: list[Fault] = []
-    expect: dict[str, Bounds | bool | float | str] = {}
-    set: dict[str, Any] = {}  # robot overrides, as --set
+    commands: list[Command] = Field(default_factory=list)
+    pushes: list[Push] = Field(default_factory=list)
+    faults: list[Fault] = Field(default_factory=list)
+    expect: dict[str, Bounds | bool | float | str] = Field(default_factory=dict)
+    set: dict[str, Any] = Field(default_factory=dict)  # robot overrides, as --set
 
     @model_validator(mode="after")
     def _ordered(self) -> Scenario:

@@ -44,5 +44,16 @@ PARAMETER_RESPONSE = Channel("parameter_response", types.ParameterResponse, "pro
 CHANNELS: dict[str, Channel] = {c.name: c for c in list(globals().values()) if isinstance(c, Channel)}
 
 # The pipeline of one tick in order of publishing: what lock step and rollout have in common, message for message.
-PIPELINE = (MOTION_COMMAND, IMU, GROUND_TRUTH, JOINT_STATE, BODY_STATE, LEG_STATE, CONTACT_PLAN, MODE_STATE, MPC_DEBUG,
-            LEG_COMMAND, JOINT_COMMAND)
+PIPELINE = (
+    MOTION_COMMAND,
+    IMU,
+    GROUND_TRUTH,
+    JOINT_STATE,
+    BODY_STATE,
+    LEG_STATE,
+    CONTACT_PLAN,
+    MODE_STATE,
+    MPC_DEBUG,
+    LEG_COMMAND,
+    JOINT_COMMAND,
+)

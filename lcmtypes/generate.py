@@ -16,6 +16,7 @@ from lcmtypes.lcmfile import Member, Struct
 
 HERE = Path(__file__).parent
 OUT = HERE / "generated"
+HEADER = ("utime", "run", "seq", "used")  # slots of the base class
 CODE = {"int8_t": "b", "int16_t": "h", "int32_t": "i", "int64_t": "q", "float": "f", "double": "d", "boolean": "b"}
 BYTES = {"int8_t": 1, "int16_t": 2, "int32_t": 4, "int64_t": 8, "float": 4, "double": 8, "boolean": 1}
 
@@ -89,15 +90,18 @@ def _encode(plain: list[Member], block: list[Member], derived: list[str]) -> lis
     return ["return b''.join((", *[f"    {p}," for p in parts], "))"]
 
 
-def _decode(struct: Struct, plain: list[Member], block: list[Member], given: list[str], derived: list[str]) -> list[str]:
+def _decode(
+    struct: Struct, plain: list[Member], block: list[Member], given: list[str], derived: list[str]
+) -> list[str]:
     out = ["if data[:8] != FINGERPRINT:", '    raise DecodeError("fingerprint of another type")', "at = 8"]
     run: list[Member] = []
 
     def flush() -> None:  # one unpack for a run of scalars
         if run:
-            names = ", ".join(m.name + "_" for m in run)
+            names = "".join(m.name + "_, " for m in run).strip()
+            code = "".join(CODE[m.type] for m in run)
             size = sum(BYTES[m.type] for m in run)
-            out.append(f'{names}{"," if len(run) == 1 else ""} = unpack_from(">{"".join(CODE[m.type] for m in run)}", data, at)')
+            out.append(f'{names} = unpack_from(">{code}", data, at)')
             out.append(f"at += {size}")
             sizes = [m.name for m in run if m.name in given + derived]
             for name in sizes:
@@ -111,30 +115,39 @@ def _decode(struct: Struct, plain: list[Member], block: list[Member], given: lis
         flush()
         count = " * ".join(d if d.isdigit() else d + "_" for d in m.dims)
         if m.type == "string" and m.dims:
-            out += [f"{m.name}_: list[str] = []", f"for _ in range({count}):", "    item, at = text(data, at)",
-                    f"    {m.name}_.append(item)"]
+            out += [
+                f"{m.name}_: list[str] = []",
+                f"for _ in range({count}):",
+                "    item, at = text(data, at)",
+                f"    {m.name}_.append(item)",
+            ]
         elif m.type == "string":
             out.append(f"{m.name}_, at = text(data, at)")
         elif m.type == "int8_t":
             out += [f"{m.name}_ = np.frombuffer(data, np.int8, {count}, at).copy()", f"at += {count}"]
         else:
-            out += [f'{m.name}_ = list(unpack_from(f">{{{count}}}{CODE[m.type]}", data, at))',
-                    f"at += {BYTES[m.type]} * {count}"]
+            out += [
+                f'{m.name}_ = list(unpack_from(f">{{{count}}}{CODE[m.type]}", data, at))',
+                f"at += {BYTES[m.type]} * {count}",
+            ]
     flush()
     total = _total(block)
     for name in given:
         total = total.replace(name, name + "_")
     out += [f"if len(data) != at + 8 * ({total}):", '    raise DecodeError(f"{len(data)} bytes")']
-    out.append(f"self = cls.__new__(cls)")
+    out.append("self = cls.__new__(cls)")
     for m in plain:
         if m.name not in derived:
             out.append(f"self.{m.name} = {m.name}_")
     if block:
         out.append(f'self._views(np.frombuffer(data, ">f8", {total}, at).astype(float))')
     out.append("return self")
-    return ["try:", *["    " + line for line in out],
-            "except (struct_error, ValueError, OverflowError) as error:",
-            f'    raise DecodeError(f"{struct.name}: {{error}}") from error']
+    return [
+        "try:",
+        *["    " + line for line in out],
+        "except (struct_error, ValueError, OverflowError) as error:",
+        f'    raise DecodeError(f"{struct.name}: {{error}}") from error',
+    ]
 
 
 def source(struct: Struct) -> str:
@@ -142,19 +155,35 @@ def source(struct: Struct) -> str:
     _check(struct)
     plain, block, given, derived = _split(struct)
     stored = [m for m in plain if m.name not in derived]
-    slots = [m.name for m in stored] + [m.name for m in block] + (["block"] if block else [])
+    slots = [m.name for m in stored if m.name not in HEADER] + [m.name for m in block] + (["block"] if block else [])
     kinds = {"string": "str", "double": "float", "float": "float"}
     w: list[str] = [
-        f'"""Generated from {struct.name}.lcm by lcmtypes.generate; do not edit."""', "",
-        "from __future__ import annotations", "",
-        "from struct import error as struct_error", "from struct import pack, unpack_from", "from typing import Self", "",
-        "import numpy as np", "",
-        "from lcmtypes.message import DecodeError, Message, finite_block, raw_text, text", "",
-        f"FINGERPRINT = bytes.fromhex(\"{struct.fingerprint:016x}\")", "MOST = 4096  # no array of ours is longer", "", "",
-        f"class {class_name(struct)}(Message):", f'    """{struct.comment}"""', "",
-        f"    __slots__ = ({', '.join(repr(s) for s in slots)},)".replace("'", '"'),
-        f'    TYPE = "{struct.name}"', f"    FINGERPRINT = 0x{struct.fingerprint:016x}",
-        f"    FIELDS = ({', '.join(repr(m.name) for m in struct.members if m.name not in given + derived)},)".replace("'", '"'), "",
+        f'"""Generated from {struct.name}.lcm by lcmtypes.generate; do not edit."""',
+        "",
+        "from __future__ import annotations",
+        "",
+        "from struct import error as struct_error",
+        "from struct import pack, unpack_from",
+        "from typing import Self",
+        "",
+        "import numpy as np",
+        "",
+        "from lcmtypes.message import DecodeError, Message, finite_block, raw_text, text",
+        "",
+        f'FINGERPRINT = bytes.fromhex("{struct.fingerprint:016x}")',
+        "MOST = 4096  # no array of ours is longer",
+        "",
+        "",
+        f"class {class_name(struct)}(Message):",
+        f'    """{struct.comment}"""',
+        "",
+        f"    __slots__ = ({''.join(repr(s) + ', ' for s in slots)})".replace("'", '"'),
+        f'    TYPE = "{struct.name}"',
+        f"    FINGERPRINT = 0x{struct.fingerprint:016x}",
+        f"    FIELDS = ({', '.join(repr(m.name) for m in struct.members if m.name not in given + derived)},)".replace(
+            "'", '"'
+        ),
+        "",
     ]
     for m in stored + block:
         kind = kinds.get(m.type, "int")
@@ -175,8 +204,12 @@ def source(struct: Struct) -> str:
             value = {"string": '""', "double": "0.0"}.get(m.type, "0")
         w.append(f"        self.{m.name} = {value}")
     if block:
-        w += [f"        self._views(np.zeros({_total(block)}))", "",
-              "    def _views(self, block: np.ndarray) -> None:", "        self.block = block"]
+        w += [
+            f"        self._views(np.zeros({_total(block)}))",
+            "",
+            "    def _views(self, block: np.ndarray) -> None:",
+            "        self.block = block",
+        ]
         w += [f"        {name} = self.{name}" for name in given if any(name in m.dims for m in block)]
         w += ["        " + line for line in _views(block)]
     w += ["", "    def encode(self) -> bytes:"]
@@ -184,8 +217,11 @@ def source(struct: Struct) -> str:
     w += ["", "    @classmethod", "    def decode(cls, data: bytes) -> Self:"]
     w += ["        " + line for line in _decode(struct, plain, block, given, derived)]
     scalars = "".join(f", self.{m.name}" for m in plain if m.type == "double" and not m.dims)
-    w += ["", "    def finite(self) -> bool:",
-          f"        return finite_block({'self.block' if block else 'NOTHING'}{scalars})"]
+    w += [
+        "",
+        "    def finite(self) -> bool:",
+        f"        return finite_block({'self.block' if block else 'NOTHING'}{scalars})",
+    ]
     text = "\n".join(w) + "\n"
     if not block:
         text = text.replace("MOST = 4096", "NOTHING = np.zeros(0)\nMOST = 4096")

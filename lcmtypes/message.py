@@ -15,7 +15,7 @@ class DecodeError(ValueError):
 class Message:
     """A typed LCM message. Array fields are views of one float64 block, so coding is one copy."""
 
-    __slots__ = ()
+    __slots__ = ("run", "seq", "used", "utime")
     TYPE: ClassVar[str]
     FINGERPRINT: ClassVar[int]
     FIELDS: ClassVar[tuple[str, ...]]

@@ -3,7 +3,9 @@
 PyBullet reads only the diagonal of a URDF inertia, and drops one that breaks the triangle inequality, as a link with
 its reflected rotor does. So the URDF gets the principal axes, with all moments raised by the same amount; after loading
 the true moments are set on these axes. The link's tensor is then exact.
-The reflected inertia n^2 I acts on the link's turning in space, not only on its turning relative to its parent.
+Approximation: Bullet has no rotor bodies, so the reflected inertia n^2 I acts on the link's turning in space. Exact
+would be n^2 I on the joint's rate, n I on the coupling and I on the parent's turning: the whole robot is thus harder to
+roll and pitch by the sum of its n^2 I (Mini Cheetah: 12 %), and a swinging leg reacts more on the body.
 """
 
 from __future__ import annotations

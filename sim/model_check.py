@@ -35,9 +35,7 @@ def loaded(robot: Robot, fixed: bool = False) -> Iterator[Loaded]:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "robot.urdf"
             path.write_text(urdf(robot.description), encoding="utf-8")
-            body = p.loadURDF(
-                str(path), useFixedBase=fixed, flags=p.URDF_USE_INERTIA_FROM_FILE, physicsClientId=client
-            )
+            body = p.loadURDF(str(path), useFixedBase=fixed, flags=p.URDF_USE_INERTIA_FROM_FILE, physicsClientId=client)
         info = [p.getJointInfo(body, i, physicsClientId=client) for i in range(p.getNumJoints(body, client))]
         yield Loaded(client, body, {i[1].decode(): i[0] for i in info}, {i[12].decode(): i[0] for i in info})
     finally:

@@ -143,9 +143,7 @@ class SimPlant:
         q, qd = self.q, self.qd
         position, quat, _v, _omega = self.base
         R_wb = quat_to_matrix(quat)
-        tau, self.active, limited = drive_torque(
-            q, qd, c.q_des, c.qd_des, c.tau_ff, c.kp, c.kd, enable, self.drives
-        )
+        tau, self.active, limited = drive_torque(q, qd, c.q_des, c.qd_des, c.tau_ff, c.kp, c.kd, enable, self.drives)
         if self.pushes:
             self._push(R_wb, position)
         world.step(tau)
@@ -153,8 +151,18 @@ class SimPlant:
         self.q, self.qd = world.joint_states()
         self.base = world.base()
         foot_sums(
-            world.contacts(), world.leg_of_link, q, self.qd, R_wb, position, self.base[2], self.base[3],
-            self.robot.chains, self.robot.foot_radius, self.step_dt, self.sums,
+            world.contacts(),
+            world.leg_of_link,
+            q,
+            self.qd,
+            R_wb,
+            position,
+            self.base[2],
+            self.base[3],
+            self.robot.chains,
+            self.robot.foot_radius,
+            self.step_dt,
+            self.sums,
         )
         self.tau_sum += tau
         self.limited_sum += limited

@@ -150,9 +150,7 @@ class World:
         points = p.getContactPoints(bodyA=self.body, physicsClientId=self.client)
         if not points:
             return NO_CONTACTS
-        return np.array(
-            [(c[3], *c[6], *c[7], c[9], c[10], *c[11], c[12], *c[13], c[8]) for c in points], dtype=float
-        )
+        return np.array([(c[3], *c[6], *c[7], c[9], c[10], *c[11], c[12], *c[13], c[8]) for c in points], dtype=float)
 
     def push(self, force: np.ndarray, at: np.ndarray) -> None:
         """Force (3,) N at the point `at` (3,) m for the next step, world axes."""

@@ -56,8 +56,15 @@ class Launcher:
         environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"}
         with output.open("ab") as sink:
             # A session of its own: Ctrl-C in the terminal reaches the launcher alone, which then stops all in order.
-            process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=sink, stderr=sink,
-                                       env=environment, start_new_session=True)
+            process = subprocess.Popen(
+                command,
+                cwd=ROOT,
+                stdin=subprocess.DEVNULL,
+                stdout=sink,
+                stderr=sink,
+                env=environment,
+                start_new_session=True,
+            )
         self.children[name] = Child(name, command, output, process)
         return self.children[name]
 

@@ -56,9 +56,20 @@ class Watch:
 
 
 def run_over_lcm(
-    scenario: Scenario, robot: Robot, robot_name: str, overrides: list[str], *, seed: int, log: Path | None = None,
-    gui: bool = False, progress: Callable[[float], None] | None = None, stop: Callable[[], bool] = lambda: False,
-    url: str | None = None, pace: str = "max", real_time: bool = False, observe: Callable[[Watch], None] | None = None,
+    scenario: Scenario,
+    robot: Robot,
+    robot_name: str,
+    overrides: list[str],
+    *,
+    seed: int,
+    log: Path | None = None,
+    gui: bool = False,
+    progress: Callable[[float], None] | None = None,
+    stop: Callable[[], bool] = lambda: False,
+    url: str | None = None,
+    pace: str = "max",
+    real_time: bool = False,
+    observe: Callable[[Watch], None] | None = None,
 ) -> Recording:
     """Run to the scenario's end; RunError with the last words if a process dies that no fault killed."""
     with tempfile.TemporaryDirectory(prefix="scenario-") as temporary:
@@ -88,11 +99,19 @@ def _wait_for(watch: Watch, launcher: Launcher, name: str, stop: Callable[[], bo
 def _check(launcher: Launcher, killed: set[str]) -> None:
     for child in launcher.dead():
         if child.name not in killed and not (child.name == "sim" and child.process.returncode == 0):
-            raise RunError(f"{child.name} ended with code {child.process.returncode}. Its last words:\n{child.last_words()}")
+            raise RunError(
+                f"{child.name} ended with code {child.process.returncode}. Its last words:\n{child.last_words()}"
+            )
 
 
-def _follow(scenario: Scenario, watch: Watch, launcher: Launcher, progress: Callable[[float], None] | None,
-            stop: Callable[[], bool], observe: Callable[[Watch], None] | None) -> None:
+def _follow(
+    scenario: Scenario,
+    watch: Watch,
+    launcher: Launcher,
+    progress: Callable[[float], None] | None,
+    stop: Callable[[], bool],
+    observe: Callable[[Watch], None] | None,
+) -> None:
     kills = sorted((f for f in scenario.faults if f.kind == "kill"), key=lambda f: f.t)
     killed: set[str] = set()
     revive: list[tuple[float, Fault]] = []

@@ -94,8 +94,14 @@ def _heading_frame(v: np.ndarray, yaw: np.ndarray) -> np.ndarray:
 def _stats(x: np.ndarray, names: tuple[str, ...]) -> dict[str, float | None]:
     if not len(x):
         return dict.fromkeys(names)
-    of = {"mean": x.mean, "std": x.std, "min": x.min, "max": x.max,
-          "mean_abs": np.abs(x).mean, "max_abs": np.abs(x).max}
+    of = {
+        "mean": x.mean,
+        "std": x.std,
+        "min": x.min,
+        "max": x.max,
+        "mean_abs": np.abs(x).mean,
+        "max_abs": np.abs(x).max,
+    }
     return {name: float(of[name]()) for name in names}
 
 
@@ -138,8 +144,13 @@ def _mpc(recording: Recording) -> dict[str, Any]:
     solves = recording.of(MPC_DEBUG)
     times = recording.step_us.get("controller.mpc", [])
     p50, p99, most = (*np.percentile(times, (50, 99)), max(times)) if times else (None, None, None)
-    return {"solves": len(solves), "p50_ms": _ms(p50), "p99_ms": _ms(p99), "max_ms": _ms(most),
-            "failures": int(solves[-1].failures) if solves else 0}
+    return {
+        "solves": len(solves),
+        "p50_ms": _ms(p50),
+        "p99_ms": _ms(p99),
+        "max_ms": _ms(most),
+        "failures": int(solves[-1].failures) if solves else 0,
+    }
 
 
 def _ms(us: float | None) -> float | None:
@@ -150,9 +161,11 @@ def _latency(recording: Recording) -> dict[str, float | None]:
     reports = [m for m in recording.of(PROC_HEALTH) if m.latency_max > 0]
     if not reports:
         return {"p50": None, "p99": None, "max": None}
-    return {"p50": float(np.median([m.latency_p50 for m in reports])),
-            "p99": float(np.median([m.latency_p99 for m in reports])),
-            "max": float(max(m.latency_max for m in reports))}
+    return {
+        "p50": float(np.median([m.latency_p50 for m in reports])),
+        "p99": float(np.median([m.latency_p99 for m in reports])),
+        "max": float(max(m.latency_max for m in reports)),
+    }
 
 
 def _rejected(recording: Recording) -> int:
@@ -160,7 +173,9 @@ def _rejected(recording: Recording) -> int:
     return joints + sum(not m.valid for m in recording.of(IMU))
 
 
-def _segments(scenario: Scenario, s: Series, v: np.ndarray, yaw: np.ndarray, fell: float | None) -> list[dict[str, Any]]:
+def _segments(
+    scenario: Scenario, s: Series, v: np.ndarray, yaw: np.ndarray, fell: float | None
+) -> list[dict[str, Any]]:
     omega = s.true("omega_world")[:, 2]
     wanted = {"vx": 0.0, "vy": 0.0, "yaw_rate": 0.0}
     out = []
@@ -210,5 +225,3 @@ def failures(scenario: Scenario, values: dict[str, Any]) -> list[str]:
         elif got != want:
             out.append(f"{path} is {got}, want {want}")
     return out
-
-

@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 import matplotlib
 
 matplotlib.use("Agg")
-import matplotlib.pyplot as plt  # noqa: E402 - after the choice of the back end
-import numpy as np  # noqa: E402
+import matplotlib.pyplot as plt
+import numpy as np
 
-from lcmtypes.channels import CONTACT_PLAN, MOTION_COMMAND  # noqa: E402
-from procs.model.robot import Robot  # noqa: E402
-from procs.model.rotations import quat_to_rpy  # noqa: E402
-from tools.recording import Recording  # noqa: E402
+from lcmtypes.channels import CONTACT_PLAN, MOTION_COMMAND
+from procs.model.robot import Robot
+from procs.model.rotations import quat_to_rpy
+from tools.recording import Recording
 
-MODE_COLOURS = {"idle": "#dddddd", "ready": "#cccccc", "down": "#e8dcc8", "stand": "#d5e8d4", "walk": "#dae8fc",
-                "damping": "#f8cecc", "estop": "#ff9999", "recover": "#fff2cc", "shutdown": "#eeeeee"}
+MODE_COLOURS = {
+    "idle": "#dddddd",
+    "ready": "#cccccc",
+    "down": "#e8dcc8",
+    "stand": "#d5e8d4",
+    "walk": "#dae8fc",
+    "damping": "#f8cecc",
+    "estop": "#ff9999",
+    "recover": "#fff2cc",
+    "shutdown": "#eeeeee",
+}
 LOADED = 0.05  # of the weight: a foot that carries this much is drawn as standing
 
 
@@ -26,11 +36,18 @@ def draw(recording: Recording, robot: Robot, title: str, out: Path) -> Path:
     position, velocity = s.true("position"), s.true("v_world")
     rpy = np.array([quat_to_rpy(q) for q in s.true("quat")])
     yaw = rpy[:, 2]
-    heading = np.stack((np.cos(yaw) * velocity[:, 0] + np.sin(yaw) * velocity[:, 1],
-                        -np.sin(yaw) * velocity[:, 0] + np.cos(yaw) * velocity[:, 1]), axis=1)
+    heading = np.stack(
+        (
+            np.cos(yaw) * velocity[:, 0] + np.sin(yaw) * velocity[:, 1],
+            -np.sin(yaw) * velocity[:, 0] + np.cos(yaw) * velocity[:, 1],
+        ),
+        axis=1,
+    )
     estimate = s.estimated("v_body")
     commands = {m.seq: m for m in recording.of(MOTION_COMMAND)}
-    wanted = np.array([[commands[k].vx, commands[k].vy, commands[k].yaw_rate] if k in commands else [np.nan] * 3 for k in s.seq])
+    wanted = np.array(
+        [[commands[k].vx, commands[k].vy, commands[k].yaw_rate] if k in commands else [np.nan] * 3 for k in s.seq]
+    )
 
     figure = plt.figure(figsize=(14, 10), constrained_layout=True)
     grid = figure.add_gridspec(5, 2, width_ratios=(1, 2.2))
@@ -72,8 +89,16 @@ def _path(axis: plt.Axes, true: np.ndarray, estimated: np.ndarray, yaw: np.ndarr
     axis.plot(true[:, 0], true[:, 1], color="C0", label="true")
     axis.plot(estimated[:, 0], estimated[:, 1], color="C1", lw=0.9, label="estimated")
     step = max(1, len(true) // 24)
-    axis.quiver(true[::step, 0], true[::step, 1], np.cos(yaw[::step]), np.sin(yaw[::step]), color="C0", width=0.004,
-                scale=25, alpha=0.6)
+    axis.quiver(
+        true[::step, 0],
+        true[::step, 1],
+        np.cos(yaw[::step]),
+        np.sin(yaw[::step]),
+        color="C0",
+        width=0.004,
+        scale=25,
+        alpha=0.6,
+    )
     axis.plot(*true[0, :2], "o", color="C2", label="start")
     axis.plot(*true[-1, :2], "s", color="C3", label="end")
     axis.set_aspect("equal", adjustable="datalim")
@@ -84,7 +109,9 @@ def _path(axis: plt.Axes, true: np.ndarray, estimated: np.ndarray, yaw: np.ndarr
     axis.grid(alpha=0.3)
 
 
-def _contacts(axis: plt.Axes, recording: Recording, robot: Robot, t: np.ndarray, seq: np.ndarray, force: np.ndarray) -> None:
+def _contacts(
+    axis: plt.Axes, recording: Recording, robot: Robot, t: np.ndarray, seq: np.ndarray, force: np.ndarray
+) -> None:
     """Planned stance (light) and felt load (dark) per leg over the last two seconds of walking."""
     plans = {m.seq: m for m in recording.of(CONTACT_PLAN)}
     moving = [k for k, n in enumerate(seq) if n in plans and 0 < plans[n].stance.sum() < robot.num_legs]
@@ -104,5 +131,5 @@ def _contacts(axis: plt.Axes, recording: Recording, robot: Robot, t: np.ndarray,
 
 def _shade_modes(axis: plt.Axes, t: np.ndarray, modes: np.ndarray) -> None:
     edges = np.flatnonzero(np.r_[True, modes[1:] != modes[:-1], True])
-    for a, b in zip(edges[:-1], edges[1:], strict=True):
+    for a, b in pairwise(edges):
         axis.axvspan(t[a], t[b - 1], color=MODE_COLOURS.get(str(modes[a]), "#ffffff"), lw=0)

@@ -30,8 +30,14 @@ ROOT = Path(__file__).resolve().parent.parent
 def revision() -> str:
     """Software revision: git's description of the checkout, `-dirty` with local changes."""
     try:
-        done = subprocess.run(("git", "describe", "--always", "--dirty", "--abbrev=12"), cwd=ROOT, text=True,
-                              capture_output=True, check=True, timeout=10)
+        done = subprocess.run(
+            ("git", "describe", "--always", "--dirty", "--abbrev=12"),
+            cwd=ROOT,
+            text=True,
+            capture_output=True,
+            check=True,
+            timeout=10,
+        )
     except (OSError, subprocess.SubprocessError):
         return "unknown"
     return done.stdout.strip()

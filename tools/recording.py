@@ -55,7 +55,10 @@ class Series:
     """The fields metrics need as arrays over the ticks for which ground truth, estimate and mode are all there."""
 
     def __init__(self, recording: Recording, dt: float) -> None:
-        by_seq = {c: {m.seq: m for m in recording.of(c)} for c in (GROUND_TRUTH, BODY_STATE, MODE_STATE, JOINT_STATE, JOINT_COMMAND)}
+        by_seq = {
+            c: {m.seq: m for m in recording.of(c)}
+            for c in (GROUND_TRUTH, BODY_STATE, MODE_STATE, JOINT_STATE, JOINT_COMMAND)
+        }
         common = set(by_seq[GROUND_TRUTH]) & set(by_seq[BODY_STATE]) & set(by_seq[MODE_STATE])
         self.seq = np.array(sorted(common), dtype=int)
         self.t = self.seq * dt

@@ -48,17 +48,28 @@ def load(path: str, robot: str | None, overrides: list[str]) -> tuple[Scenario, 
     return scenario, load_robot(robot or scenario.robot, for_robot), for_robot
 
 
-def result(scenario: Scenario, robot: Robot, recording: Recording, runner: str, seed: int, wall: float) -> dict[str, Any]:
+def result(
+    scenario: Scenario, robot: Robot, recording: Recording, runner: str, seed: int, wall: float
+) -> dict[str, Any]:
     """The dictionary that --json writes."""
     values = metrics(scenario, robot, recording)
     sim_time = scenario.duration
     head = {"scenario": scenario.name, "robot": robot.name, "runner": runner, "seed": seed}
     missed = failures(scenario, values)
-    return {**head, "passed": not missed, "failures": missed, "sim_time_s": sim_time, "wall_time_s": wall,
-            "real_time_factor": sim_time / wall, **values}
+    return {
+        **head,
+        "passed": not missed,
+        "failures": missed,
+        "sim_time_s": sim_time,
+        "wall_time_s": wall,
+        "real_time_factor": sim_time / wall,
+        **values,
+    }
 
 
-def run_one(path: str, robot_name: str | None, overrides: list[str], seed: int | None, log: str | None) -> dict[str, Any]:
+def run_one(
+    path: str, robot_name: str | None, overrides: list[str], seed: int | None, log: str | None
+) -> dict[str, Any]:
     """One rollout in this process; also what worker processes of a sweep run."""
     scenario, description, _ = load(path, robot_name, overrides)
     robot = Robot(description)
@@ -98,8 +109,14 @@ def _ignore_interrupt() -> None:
 
 def bar(console: Console) -> Progress:
     """Our progress bar."""
-    return Progress(TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:3.0f} %"),
-                    TimeRemainingColumn(), console=console, transient=True)
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.percentage:3.0f} %"),
+        TimeRemainingColumn(),
+        console=console,
+        transient=True,
+    )
 
 
 def write_json(path: str | None, values: object) -> None:
@@ -132,11 +149,22 @@ def single(args: argparse.Namespace, console: Console) -> int:
         if args.runner == "lcm":
             from tools.lcm_run import run_over_lcm  # noqa: PLC0415 - starts processes; only where it is asked for
 
-            recording = run_over_lcm(scenario, robot, args.robot or scenario.robot, for_robot, seed=seed, log=log,
-                                     gui=args.gui, progress=show, stop=lambda: bool(interrupted), url=args.lcm_url)
+            recording = run_over_lcm(
+                scenario,
+                robot,
+                args.robot or scenario.robot,
+                for_robot,
+                seed=seed,
+                log=log,
+                gui=args.gui,
+                progress=show,
+                stop=lambda: bool(interrupted),
+                url=args.lcm_url,
+            )
         else:
-            recording = rollout(scenario, robot, seed=seed, log=log, gui=args.gui, progress=show,
-                                stop=lambda: bool(interrupted))
+            recording = rollout(
+                scenario, robot, seed=seed, log=log, gui=args.gui, progress=show, stop=lambda: bool(interrupted)
+            )
     values = result(scenario, robot, recording, args.runner, seed, time.perf_counter() - begin)
     if interrupted:
         values["passed"] = False
@@ -153,13 +181,22 @@ def parser() -> argparse.ArgumentParser:
     p = argparse.ArgumentParser(prog="python -m tools.scenario", description=__doc__)
     p.add_argument("file", help="a YAML file, or a name in config/scenarios")
     p.add_argument("--robot", help="instead of the scenario's robot")
-    p.add_argument("--runner", choices=("rollout", "lcm"), default="rollout",
-                   help="all in one process, or separate processes over LCM in lock step")
+    p.add_argument(
+        "--runner",
+        choices=("rollout", "lcm"),
+        default="rollout",
+        help="all in one process, or separate processes over LCM in lock step",
+    )
     seeds = p.add_mutually_exclusive_group()
     seeds.add_argument("--seed", type=int)
     seeds.add_argument("--seeds", type=int, metavar="N", help="seeds 1..N in parallel processes")
-    p.add_argument("--set", action="append", default=[], metavar="KEY=VALUE",
-                   help="override of the robot (control.mpc.horizon=8) or the scenario (plant.friction=0.4)")
+    p.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="override of the robot (control.mpc.horizon=8) or the scenario (plant.friction=0.4)",
+    )
     p.add_argument("--json", metavar="OUT", help="write the metrics")
     p.add_argument("--log", metavar="OUT.lcmlog", help="write an LCM event log")
     p.add_argument("--gui", action="store_true", help="PyBullet's window")
@@ -174,7 +211,7 @@ def main() -> int:
     try:
         if args.seeds is not None:
             if args.seeds < 1 or args.runner != "rollout" or args.log or args.gui:
-                raise ConfigError("--seeds N needs N >= 1 and the rollout runner, without --log and --gui")
+                parser().error("--seeds N needs N >= 1 and the rollout runner, without --log and --gui")
             return sweep(args, console)
         return single(args, console)
     except (ConfigError, BusError, LogError) as error:

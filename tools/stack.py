@@ -50,8 +50,16 @@ def make_plant(robot: Robot, scenario: Scenario, seed: int, gui: bool = False) -
     return SimPlant(robot, scenario.plant, seed=seed, pushes=scenario.pushes, faults=scenario.faults, gui=gui)
 
 
-def rollout(scenario: Scenario, robot: Robot, *, seed: int, log: Path | None = None, gui: bool = False,
-            progress: Callable[[float], None] | None = None, stop: Callable[[], bool] = lambda: False) -> Recording:
+def rollout(
+    scenario: Scenario,
+    robot: Robot,
+    *,
+    seed: int,
+    log: Path | None = None,
+    gui: bool = False,
+    progress: Callable[[float], None] | None = None,
+    stop: Callable[[], bool] = lambda: False,
+) -> Recording:
     """Run a scenario with all processes in this one; every message is recorded."""
     recording = Recording()
     writer = LogWriter(log) if log else None

@@ -33,8 +33,11 @@ def number(value: object) -> str:
 def print_result(console: Console, values: dict[str, Any]) -> None:
     """What a person wants to know of one run."""
     est = values.get("estimator") or {}
-    table = Table(title=f"{values['scenario']} · {values['robot']} · seed {values['seed']} · {values['runner']}",
-                  show_header=False, title_justify="left")
+    table = Table(
+        title=f"{values['scenario']} · {values['robot']} · seed {values['seed']} · {values['runner']}",
+        show_header=False,
+        title_justify="left",
+    )
     table.add_column(style="bold")
     table.add_column()
     rows: list[tuple[str, object]] = [
@@ -48,18 +51,38 @@ def print_result(console: Console, values: dict[str, Any]) -> None:
     slip = values.get("foot_slip_mm") or {}
     rows.append(("foot slip", "  ".join(f"{k} {number(v)}" for k, v in slip.items()) + "  mm"))
     torque = values.get("torque_nm") or {}
-    rows.append(("torque", f"rms {number(torque.get('rms'))}  max {number(torque.get('max'))} N m  "
-                           f"at a limit {100 * (values.get('torque_saturation') or 0):.2f} %"))
+    rows.append(
+        (
+            "torque",
+            f"rms {number(torque.get('rms'))}  max {number(torque.get('max'))} N m  "
+            f"at a limit {100 * (values.get('torque_saturation') or 0):.2f} %",
+        )
+    )
     rows.append(("cost of transport", number(values.get("cost_of_transport"))))
-    rows.append(("estimator", f"velocity rmse {' '.join(number(x) for x in est.get('velocity_rmse', []))} m/s  "
-                              f"drift {number(est.get('drift_percent'))} %  "
-                              f"rpy {' '.join(number(x) for x in est.get('rpy_rmse_deg', []))} deg"))
+    rows.append(
+        (
+            "estimator",
+            f"velocity rmse {' '.join(number(x) for x in est.get('velocity_rmse', []))} m/s  "
+            f"drift {number(est.get('drift_percent'))} %  "
+            f"rpy {' '.join(number(x) for x in est.get('rpy_rmse_deg', []))} deg",
+        )
+    )
     mpc, lat = values.get("mpc") or {}, values.get("latency_ms") or {}
-    rows.append(("mpc", f"{mpc.get('solves')} solves, {mpc.get('failures')} failed"
-                 + (f", controller step p50 {number(mpc['p50_ms'])} p99 {number(mpc['p99_ms'])} ms" if mpc.get("p50_ms") else "")))
+    rows.append(
+        (
+            "mpc",
+            f"{mpc.get('solves')} solves, {mpc.get('failures')} failed"
+            + (
+                f", controller step p50 {number(mpc['p50_ms'])} p99 {number(mpc['p99_ms'])} ms"
+                if mpc.get("p50_ms")
+                else ""
+            ),
+        )
+    )
     if lat.get("p50"):
         rows.append(("latency", f"p50 {number(lat['p50'])}  p99 {number(lat['p99'])}  max {number(lat['max'])} ms"))
-    rows.append(("time", f"{values['sim_time_s']:g} s in {values['wall_time_s']:.1f} s: {values['real_time_factor']:.2f} x real time"))
+    factor = f"{values['real_time_factor']:.2f} x real time"
+    rows.append(("time", f"{values['sim_time_s']:g} s in {values['wall_time_s']:.1f} s: {factor}"))
     for name, text in rows:
         table.add_row(name, str(text))
     console.print(table)
@@ -78,8 +101,10 @@ def print_segments(console: Console, segments: list[dict[str, Any]]) -> None:
     for name in ("t, s", "vx", "mean", "vy", "mean", "yaw rate", "mean"):
         table.add_column(name, justify="right")
     for s in segments:
-        table.add_row(f"{s['t0']:g}-{s['t1']:g}", *(x for k in ("vx", "vy", "yaw_rate")
-                      for x in (number(s[k]), number(s[f"{k}_mean"]))))
+        table.add_row(
+            f"{s['t0']:g}-{s['t1']:g}",
+            *(x for k in ("vx", "vy", "yaw_rate") for x in (number(s[k]), number(s[f"{k}_mean"]))),
+        )
     if segments:
         console.print(table)
 
@@ -93,9 +118,9 @@ def print_sweep(console: Console, results: list[dict[str, Any]]) -> None:
     rows = [flat(r) for r in results]
     skip = ("seed", "wall_time_s", "t0", "t1")
     for key in rows[0]:
-        xs = [r[key] for r in rows if isinstance(r.get(key), int | float) and not isinstance(r.get(key), bool)]
+        xs = [float(x) for r in rows if isinstance(x := r.get(key), int | float) and not isinstance(x, bool)]
         if xs and not key.endswith(skip):
-            table.add_row(key, *(number(float(x)) for x in (min(xs), np.median(xs), max(xs))))
+            table.add_row(key, *(number(x) for x in (min(xs), float(np.median(xs)), max(xs))))
     console.print(table)
     for r in results:
         for failure in r["failures"]:

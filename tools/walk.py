@@ -28,10 +28,19 @@ def status(watch: Watch, duration: float) -> Table:
     """One line: time, bar, mode, gait, processes."""
     table = Table.grid(padding=(0, 2))
     mode = watch.mode
-    said = f"{mode.mode}{' (busy)' if mode.busy else ''} {mode.gait if mode.mode == 'walk' else ''}" if mode else "starting"
+    said = (
+        f"{mode.mode}{' (busy)' if mode.busy else ''} {mode.gait if mode.mode == 'walk' else ''}"
+        if mode
+        else "starting"
+    )
     running = " ".join(sorted(n for n, h in watch.health.items() if h.state in ("running", "paused")))
-    table.add_row(f"{watch.t:5.1f} of {duration:g} s", ProgressBar(duration, watch.t, width=24), f"[bold]{said}[/]",
-                  f"{watch.speed[0]:+.2f} {watch.speed[1]:+.2f} m/s", f"[dim]{running}[/]")
+    table.add_row(
+        f"{watch.t:5.1f} of {duration:g} s",
+        ProgressBar(duration, watch.t, width=24),
+        f"[bold]{said}[/]",
+        f"{watch.speed[0]:+.2f} {watch.speed[1]:+.2f} m/s",
+        f"[dim]{running}[/]",
+    )
     return table
 
 

@@ -17,7 +17,7 @@ MOST = 4096  # no array of ours is longer
 class BodyState(Message):
     """Estimated state of the body."""
 
-    __slots__ = ("utime", "run", "seq", "used", "valid", "reason", "num_legs", "position", "v_world", "v_body", "rpy", "quat", "omega_body", "omega_world", "a_body", "position_std", "velocity_std", "contact", "block",)
+    __slots__ = ("valid", "reason", "num_legs", "position", "v_world", "v_body", "rpy", "quat", "omega_body", "omega_world", "a_body", "position_std", "velocity_std", "contact", "block", )
     TYPE = "body_state_t"
     FINGERPRINT = 0x304463b575fb5bf6
     FIELDS = ("utime", "run", "seq", "used", "valid", "reason", "position", "v_world", "v_body", "rpy", "quat", "omega_body", "omega_world", "a_body", "position_std", "velocity_std", "contact",)
@@ -82,7 +82,7 @@ class BodyState(Message):
             if data[:8] != FINGERPRINT:
                 raise DecodeError("fingerprint of another type")
             at = 8
-            utime_, run_, seq_, num_used_ = unpack_from(">qqqi", data, at)
+            utime_, run_, seq_, num_used_, = unpack_from(">qqqi", data, at)
             at += 28
             if not 0 <= num_used_ <= MOST:
                 raise DecodeError(f"num_used is {num_used_}")

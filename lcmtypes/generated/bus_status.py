@@ -17,7 +17,7 @@ MOST = 4096  # no array of ours is longer
 class BusStatus(Message):
     """The bridge's buses and motors."""
 
-    __slots__ = ("utime", "run", "seq", "used", "state", "reason", "frames", "checksum_errors", "stale", "retries", "intruders", "num_motors", "fault", "temperature", "voltage", "block",)
+    __slots__ = ("state", "reason", "frames", "checksum_errors", "stale", "retries", "intruders", "num_motors", "fault", "temperature", "voltage", "block", )
     TYPE = "bus_status_t"
     FINGERPRINT = 0x367bf28a87a11501
     FIELDS = ("utime", "run", "seq", "used", "state", "reason", "frames", "checksum_errors", "stale", "retries", "intruders", "fault", "temperature", "voltage",)
@@ -77,7 +77,7 @@ class BusStatus(Message):
             if data[:8] != FINGERPRINT:
                 raise DecodeError("fingerprint of another type")
             at = 8
-            utime_, run_, seq_, num_used_ = unpack_from(">qqqi", data, at)
+            utime_, run_, seq_, num_used_, = unpack_from(">qqqi", data, at)
             at += 28
             if not 0 <= num_used_ <= MOST:
                 raise DecodeError(f"num_used is {num_used_}")
@@ -85,7 +85,7 @@ class BusStatus(Message):
             at += 8 * num_used_
             state_, at = text(data, at)
             reason_, at = text(data, at)
-            frames_, checksum_errors_, stale_, retries_, intruders_, num_motors_ = unpack_from(">qqqqqi", data, at)
+            frames_, checksum_errors_, stale_, retries_, intruders_, num_motors_, = unpack_from(">qqqqqi", data, at)
             at += 44
             if not 0 <= num_motors_ <= MOST:
                 raise DecodeError(f"num_motors is {num_motors_}")

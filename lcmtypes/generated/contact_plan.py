@@ -17,7 +17,7 @@ MOST = 4096  # no array of ours is longer
 class ContactPlan(Message):
     """Planned contacts; the estimator uses it in the next tick."""
 
-    __slots__ = ("utime", "run", "seq", "used", "num_legs", "stance", "phase", "contact", "block",)
+    __slots__ = ("num_legs", "stance", "phase", "contact", "block", )
     TYPE = "contact_plan_t"
     FINGERPRINT = 0x832b3c35d3fdc049
     FIELDS = ("utime", "run", "seq", "used", "stance", "phase", "contact",)
@@ -61,7 +61,7 @@ class ContactPlan(Message):
             if data[:8] != FINGERPRINT:
                 raise DecodeError("fingerprint of another type")
             at = 8
-            utime_, run_, seq_, num_used_ = unpack_from(">qqqi", data, at)
+            utime_, run_, seq_, num_used_, = unpack_from(">qqqi", data, at)
             at += 28
             if not 0 <= num_used_ <= MOST:
                 raise DecodeError(f"num_used is {num_used_}")

@@ -18,7 +18,7 @@ MOST = 4096  # no array of ours is longer
 class Estop(Message):
     """Latched damping, obeyed by plant, packer and controller alike."""
 
-    __slots__ = ("utime", "run", "seq", "used", "source", "reason",)
+    __slots__ = ("source", "reason", )
     TYPE = "estop_t"
     FINGERPRINT = 0x3bc4e2d99e4102c8
     FIELDS = ("utime", "run", "seq", "used", "source", "reason",)
@@ -52,7 +52,7 @@ class Estop(Message):
             if data[:8] != FINGERPRINT:
                 raise DecodeError("fingerprint of another type")
             at = 8
-            utime_, run_, seq_, num_used_ = unpack_from(">qqqi", data, at)
+            utime_, run_, seq_, num_used_, = unpack_from(">qqqi", data, at)
             at += 28
             if not 0 <= num_used_ <= MOST:
                 raise DecodeError(f"num_used is {num_used_}")

@@ -17,7 +17,7 @@ MOST = 4096  # no array of ours is longer
 class GroundTruth(Message):
     """What the simulator knows."""
 
-    __slots__ = ("utime", "run", "seq", "used", "num_legs", "num_joints", "ground_height", "work", "position", "quat", "v_world", "omega_world", "ground_normal", "tau", "saturated", "foot_position", "foot_force", "foot_slip", "block",)
+    __slots__ = ("num_legs", "num_joints", "ground_height", "work", "position", "quat", "v_world", "omega_world", "ground_normal", "tau", "saturated", "foot_position", "foot_force", "foot_slip", "block", )
     TYPE = "ground_truth_t"
     FINGERPRINT = 0xc2ef32d89d92e423
     FIELDS = ("utime", "run", "seq", "used", "ground_height", "work", "position", "quat", "v_world", "omega_world", "ground_normal", "tau", "saturated", "foot_position", "foot_force", "foot_slip",)
@@ -81,13 +81,13 @@ class GroundTruth(Message):
             if data[:8] != FINGERPRINT:
                 raise DecodeError("fingerprint of another type")
             at = 8
-            utime_, run_, seq_, num_used_ = unpack_from(">qqqi", data, at)
+            utime_, run_, seq_, num_used_, = unpack_from(">qqqi", data, at)
             at += 28
             if not 0 <= num_used_ <= MOST:
                 raise DecodeError(f"num_used is {num_used_}")
             used_ = list(unpack_from(f">{num_used_}q", data, at))
             at += 8 * num_used_
-            num_legs_, num_joints_, ground_height_, work_ = unpack_from(">iidd", data, at)
+            num_legs_, num_joints_, ground_height_, work_, = unpack_from(">iidd", data, at)
             at += 24
             if not 0 <= num_legs_ <= MOST:
                 raise DecodeError(f"num_legs is {num_legs_}")

@@ -17,7 +17,7 @@ MOST = 4096  # no array of ours is longer
 class Imu(Message):
     """IMU sample in body axes (the plant applies the mounting rotation)."""
 
-    __slots__ = ("utime", "run", "seq", "used", "valid", "status", "quat", "gyro", "accel", "block",)
+    __slots__ = ("valid", "status", "quat", "gyro", "accel", "block", )
     TYPE = "imu_t"
     FINGERPRINT = 0xd3ecd1be880b419d
     FIELDS = ("utime", "run", "seq", "used", "valid", "status", "quat", "gyro", "accel",)
@@ -62,7 +62,7 @@ class Imu(Message):
             if data[:8] != FINGERPRINT:
                 raise DecodeError("fingerprint of another type")
             at = 8
-            utime_, run_, seq_, num_used_ = unpack_from(">qqqi", data, at)
+            utime_, run_, seq_, num_used_, = unpack_from(">qqqi", data, at)
             at += 28
             if not 0 <= num_used_ <= MOST:
                 raise DecodeError(f"num_used is {num_used_}")

@@ -17,7 +17,7 @@ MOST = 4096  # no array of ours is longer
 class JointCommand(Message):
     """What the drives are told."""
 
-    __slots__ = ("utime", "run", "seq", "used", "reason", "num_joints", "enable", "q_des", "qd_des", "tau_ff", "kp", "kd", "block",)
+    __slots__ = ("reason", "num_joints", "enable", "q_des", "qd_des", "tau_ff", "kp", "kd", "block", )
     TYPE = "joint_command_t"
     FINGERPRINT = 0xc14703f7b87fc650
     FIELDS = ("utime", "run", "seq", "used", "reason", "enable", "q_des", "qd_des", "tau_ff", "kp", "kd",)
@@ -70,7 +70,7 @@ class JointCommand(Message):
             if data[:8] != FINGERPRINT:
                 raise DecodeError("fingerprint of another type")
             at = 8
-            utime_, run_, seq_, num_used_ = unpack_from(">qqqi", data, at)
+            utime_, run_, seq_, num_used_, = unpack_from(">qqqi", data, at)
             at += 28
             if not 0 <= num_used_ <= MOST:
                 raise DecodeError(f"num_used is {num_used_}")

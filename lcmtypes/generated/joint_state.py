@@ -17,7 +17,7 @@ MOST = 4096  # no array of ours is longer
 class JointState(Message):
     """Joint sample, last of a plant tick: the trigger of the estimator."""
 
-    __slots__ = ("utime", "run", "seq", "used", "lock_step", "tau_source", "status", "num_joints", "fault", "age", "q", "qd", "tau", "block",)
+    __slots__ = ("lock_step", "tau_source", "status", "num_joints", "fault", "age", "q", "qd", "tau", "block", )
     TYPE = "joint_state_t"
     FINGERPRINT = 0xd1ddb849f039192e
     FIELDS = ("utime", "run", "seq", "used", "lock_step", "tau_source", "status", "fault", "age", "q", "qd", "tau",)
@@ -74,7 +74,7 @@ class JointState(Message):
             if data[:8] != FINGERPRINT:
                 raise DecodeError("fingerprint of another type")
             at = 8
-            utime_, run_, seq_, num_used_ = unpack_from(">qqqi", data, at)
+            utime_, run_, seq_, num_used_, = unpack_from(">qqqi", data, at)
             at += 28
             if not 0 <= num_used_ <= MOST:
                 raise DecodeError(f"num_used is {num_used_}")

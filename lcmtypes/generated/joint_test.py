@@ -18,7 +18,7 @@ MOST = 4096  # no array of ours is longer
 class JointTest(Message):
     """One joint of a robot in a rig (mode joint_test)."""
 
-    __slots__ = ("utime", "run", "seq", "used", "source", "joint", "hold", "q_des", "qd_des", "kp", "kd", "tau_limit",)
+    __slots__ = ("source", "joint", "hold", "q_des", "qd_des", "kp", "kd", "tau_limit", )
     TYPE = "joint_test_t"
     FINGERPRINT = 0xf1b1c8e01f0f38b9
     FIELDS = ("utime", "run", "seq", "used", "source", "joint", "hold", "q_des", "qd_des", "kp", "kd", "tau_limit",)
@@ -64,14 +64,14 @@ class JointTest(Message):
             if data[:8] != FINGERPRINT:
                 raise DecodeError("fingerprint of another type")
             at = 8
-            utime_, run_, seq_, num_used_ = unpack_from(">qqqi", data, at)
+            utime_, run_, seq_, num_used_, = unpack_from(">qqqi", data, at)
             at += 28
             if not 0 <= num_used_ <= MOST:
                 raise DecodeError(f"num_used is {num_used_}")
             used_ = list(unpack_from(f">{num_used_}q", data, at))
             at += 8 * num_used_
             source_, at = text(data, at)
-            joint_, hold_, q_des_, qd_des_, kp_, kd_, tau_limit_ = unpack_from(">ibddddd", data, at)
+            joint_, hold_, q_des_, qd_des_, kp_, kd_, tau_limit_, = unpack_from(">ibddddd", data, at)
             at += 45
             if len(data) != at + 8 * (0):
                 raise DecodeError(f"{len(data)} bytes")

@@ -17,7 +17,7 @@ MOST = 4096  # no array of ours is longer
 class LegCommand(Message):
     """tau = tau_ff + J^T [f_ff + kp_cartesian (p_des - p) + kd_cartesian (v_des - v)], plus the joint PD."""
 
-    __slots__ = ("utime", "run", "seq", "used", "enable", "reason", "num_legs", "num_joints", "tau_ff", "q_des", "qd_des", "kp_joint", "kd_joint", "f_ff", "p_des", "v_des", "kp_cartesian", "kd_cartesian", "block",)
+    __slots__ = ("enable", "reason", "num_legs", "num_joints", "tau_ff", "q_des", "qd_des", "kp_joint", "kd_joint", "f_ff", "p_des", "v_des", "kp_cartesian", "kd_cartesian", "block", )
     TYPE = "leg_command_t"
     FINGERPRINT = 0x36afa4ce411ec38d
     FIELDS = ("utime", "run", "seq", "used", "enable", "reason", "tau_ff", "q_des", "qd_des", "kp_joint", "kd_joint", "f_ff", "p_des", "v_des", "kp_cartesian", "kd_cartesian",)
@@ -83,7 +83,7 @@ class LegCommand(Message):
             if data[:8] != FINGERPRINT:
                 raise DecodeError("fingerprint of another type")
             at = 8
-            utime_, run_, seq_, num_used_ = unpack_from(">qqqi", data, at)
+            utime_, run_, seq_, num_used_, = unpack_from(">qqqi", data, at)
             at += 28
             if not 0 <= num_used_ <= MOST:
                 raise DecodeError(f"num_used is {num_used_}")
@@ -92,7 +92,7 @@ class LegCommand(Message):
             enable_, = unpack_from(">b", data, at)
             at += 1
             reason_, at = text(data, at)
-            num_legs_, num_joints_ = unpack_from(">ii", data, at)
+            num_legs_, num_joints_, = unpack_from(">ii", data, at)
             at += 8
             if not 0 <= num_legs_ <= MOST:
                 raise DecodeError(f"num_legs is {num_legs_}")

@@ -17,7 +17,7 @@ MOST = 4096  # no array of ours is longer
 class LegState(Message):
     """Joints and feet as the estimator sees them; published after body_state."""
 
-    __slots__ = ("utime", "run", "seq", "used", "num_legs", "num_joints", "q", "qd", "tau", "p", "v", "foot_force", "block",)
+    __slots__ = ("num_legs", "num_joints", "q", "qd", "tau", "p", "v", "foot_force", "block", )
     TYPE = "leg_state_t"
     FINGERPRINT = 0xfac75d3417261bc0
     FIELDS = ("utime", "run", "seq", "used", "q", "qd", "tau", "p", "v", "foot_force",)
@@ -69,13 +69,13 @@ class LegState(Message):
             if data[:8] != FINGERPRINT:
                 raise DecodeError("fingerprint of another type")
             at = 8
-            utime_, run_, seq_, num_used_ = unpack_from(">qqqi", data, at)
+            utime_, run_, seq_, num_used_, = unpack_from(">qqqi", data, at)
             at += 28
             if not 0 <= num_used_ <= MOST:
                 raise DecodeError(f"num_used is {num_used_}")
             used_ = list(unpack_from(f">{num_used_}q", data, at))
             at += 8 * num_used_
-            num_legs_, num_joints_ = unpack_from(">ii", data, at)
+            num_legs_, num_joints_, = unpack_from(">ii", data, at)
             at += 8
             if not 0 <= num_legs_ <= MOST:
                 raise DecodeError(f"num_legs is {num_legs_}")

@@ -18,7 +18,7 @@ MOST = 4096  # no array of ours is longer
 class ModeState(Message):
     """The controller's state machine."""
 
-    __slots__ = ("utime", "run", "seq", "used", "mode", "target", "gait", "reason", "busy", "allowed", "phase",)
+    __slots__ = ("mode", "target", "gait", "reason", "busy", "allowed", "phase", )
     TYPE = "mode_state_t"
     FINGERPRINT = 0x0605eaa591a827bc
     FIELDS = ("utime", "run", "seq", "used", "mode", "target", "gait", "reason", "busy", "allowed", "phase",)
@@ -67,7 +67,7 @@ class ModeState(Message):
             if data[:8] != FINGERPRINT:
                 raise DecodeError("fingerprint of another type")
             at = 8
-            utime_, run_, seq_, num_used_ = unpack_from(">qqqi", data, at)
+            utime_, run_, seq_, num_used_, = unpack_from(">qqqi", data, at)
             at += 28
             if not 0 <= num_used_ <= MOST:
                 raise DecodeError(f"num_used is {num_used_}")
@@ -77,7 +77,7 @@ class ModeState(Message):
             target_, at = text(data, at)
             gait_, at = text(data, at)
             reason_, at = text(data, at)
-            busy_, num_allowed_ = unpack_from(">bi", data, at)
+            busy_, num_allowed_, = unpack_from(">bi", data, at)
             at += 5
             if not 0 <= num_allowed_ <= MOST:
                 raise DecodeError(f"num_allowed is {num_allowed_}")

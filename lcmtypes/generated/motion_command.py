@@ -18,7 +18,7 @@ MOST = 4096  # no array of ours is longer
 class MotionCommand(Message):
     """A held target for the controller."""
 
-    __slots__ = ("utime", "run", "seq", "used", "source", "mode", "gait", "vx", "vy", "yaw_rate", "height", "roll", "pitch",)
+    __slots__ = ("source", "mode", "gait", "vx", "vy", "yaw_rate", "height", "roll", "pitch", )
     TYPE = "motion_command_t"
     FINGERPRINT = 0x6185e9bd7eaa44b2
     FIELDS = ("utime", "run", "seq", "used", "source", "mode", "gait", "vx", "vy", "yaw_rate", "height", "roll", "pitch",)
@@ -68,7 +68,7 @@ class MotionCommand(Message):
             if data[:8] != FINGERPRINT:
                 raise DecodeError("fingerprint of another type")
             at = 8
-            utime_, run_, seq_, num_used_ = unpack_from(">qqqi", data, at)
+            utime_, run_, seq_, num_used_, = unpack_from(">qqqi", data, at)
             at += 28
             if not 0 <= num_used_ <= MOST:
                 raise DecodeError(f"num_used is {num_used_}")
@@ -77,7 +77,7 @@ class MotionCommand(Message):
             source_, at = text(data, at)
             mode_, at = text(data, at)
             gait_, at = text(data, at)
-            vx_, vy_, yaw_rate_, height_, roll_, pitch_ = unpack_from(">dddddd", data, at)
+            vx_, vy_, yaw_rate_, height_, roll_, pitch_, = unpack_from(">dddddd", data, at)
             at += 48
             if len(data) != at + 8 * (0):
                 raise DecodeError(f"{len(data)} bytes")

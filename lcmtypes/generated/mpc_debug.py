@@ -17,7 +17,7 @@ MOST = 4096  # no array of ours is longer
 class MpcDebug(Message):
     """The convex MPC's last solve."""
 
-    __slots__ = ("utime", "run", "seq", "used", "iterations", "status", "failures", "horizon", "num_legs", "path", "forces", "footsteps", "block",)
+    __slots__ = ("iterations", "status", "failures", "horizon", "num_legs", "path", "forces", "footsteps", "block", )
     TYPE = "mpc_debug_t"
     FINGERPRINT = 0x8126960459289e26
     FIELDS = ("utime", "run", "seq", "used", "iterations", "status", "failures", "path", "forces", "footsteps",)
@@ -71,7 +71,7 @@ class MpcDebug(Message):
             if data[:8] != FINGERPRINT:
                 raise DecodeError("fingerprint of another type")
             at = 8
-            utime_, run_, seq_, num_used_ = unpack_from(">qqqi", data, at)
+            utime_, run_, seq_, num_used_, = unpack_from(">qqqi", data, at)
             at += 28
             if not 0 <= num_used_ <= MOST:
                 raise DecodeError(f"num_used is {num_used_}")
@@ -80,7 +80,7 @@ class MpcDebug(Message):
             iterations_, = unpack_from(">i", data, at)
             at += 4
             status_, at = text(data, at)
-            failures_, horizon_, num_legs_ = unpack_from(">qii", data, at)
+            failures_, horizon_, num_legs_, = unpack_from(">qii", data, at)
             at += 16
             if not 0 <= horizon_ <= MOST:
                 raise DecodeError(f"horizon is {horizon_}")

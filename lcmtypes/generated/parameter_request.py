@@ -18,7 +18,7 @@ MOST = 4096  # no array of ours is longer
 class ParameterRequest(Message):
     """Reads or sets a live parameter."""
 
-    __slots__ = ("utime", "run", "seq", "used", "source", "process", "name", "set", "value",)
+    __slots__ = ("source", "process", "name", "set", "value", )
     TYPE = "parameter_request_t"
     FINGERPRINT = 0x768302d0c976fc87
     FIELDS = ("utime", "run", "seq", "used", "source", "process", "name", "set", "value",)
@@ -60,7 +60,7 @@ class ParameterRequest(Message):
             if data[:8] != FINGERPRINT:
                 raise DecodeError("fingerprint of another type")
             at = 8
-            utime_, run_, seq_, num_used_ = unpack_from(">qqqi", data, at)
+            utime_, run_, seq_, num_used_, = unpack_from(">qqqi", data, at)
             at += 28
             if not 0 <= num_used_ <= MOST:
                 raise DecodeError(f"num_used is {num_used_}")
@@ -69,7 +69,7 @@ class ParameterRequest(Message):
             source_, at = text(data, at)
             process_, at = text(data, at)
             name_, at = text(data, at)
-            set_, value_ = unpack_from(">bd", data, at)
+            set_, value_, = unpack_from(">bd", data, at)
             at += 9
             if len(data) != at + 8 * (0):
                 raise DecodeError(f"{len(data)} bytes")

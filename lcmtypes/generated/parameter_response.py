@@ -18,7 +18,7 @@ MOST = 4096  # no array of ours is longer
 class ParameterResponse(Message):
     """The value in force."""
 
-    __slots__ = ("utime", "run", "seq", "used", "process", "name", "request", "ok", "reason", "value",)
+    __slots__ = ("process", "name", "request", "ok", "reason", "value", )
     TYPE = "parameter_response_t"
     FINGERPRINT = 0x3db8105854b80b42
     FIELDS = ("utime", "run", "seq", "used", "process", "name", "request", "ok", "reason", "value",)
@@ -63,7 +63,7 @@ class ParameterResponse(Message):
             if data[:8] != FINGERPRINT:
                 raise DecodeError("fingerprint of another type")
             at = 8
-            utime_, run_, seq_, num_used_ = unpack_from(">qqqi", data, at)
+            utime_, run_, seq_, num_used_, = unpack_from(">qqqi", data, at)
             at += 28
             if not 0 <= num_used_ <= MOST:
                 raise DecodeError(f"num_used is {num_used_}")
@@ -71,7 +71,7 @@ class ParameterResponse(Message):
             at += 8 * num_used_
             process_, at = text(data, at)
             name_, at = text(data, at)
-            request_, ok_ = unpack_from(">qb", data, at)
+            request_, ok_, = unpack_from(">qb", data, at)
             at += 9
             reason_, at = text(data, at)
             value_, = unpack_from(">d", data, at)

@@ -18,7 +18,7 @@ MOST = 4096  # no array of ours is longer
 class ProcHealth(Message):
     """A runner's health, 1 Hz of wall clock."""
 
-    __slots__ = ("utime", "run", "seq", "used", "name", "instance", "state", "last_error", "ticks", "missed", "old", "repeated", "decode_errors", "not_finite", "refused", "estops", "step_p50", "step_p99", "step_max", "latency_p50", "latency_p99", "latency_max", "late_p99",)
+    __slots__ = ("name", "instance", "state", "last_error", "ticks", "missed", "old", "repeated", "decode_errors", "not_finite", "refused", "estops", "step_p50", "step_p99", "step_max", "latency_p50", "latency_p99", "latency_max", "late_p99", )
     TYPE = "proc_health_t"
     FINGERPRINT = 0xb6a4bdc71c86c5da
     FIELDS = ("utime", "run", "seq", "used", "name", "instance", "state", "last_error", "ticks", "missed", "old", "repeated", "decode_errors", "not_finite", "refused", "estops", "step_p50", "step_p99", "step_max", "latency_p50", "latency_p99", "latency_max", "late_p99",)
@@ -89,7 +89,7 @@ class ProcHealth(Message):
             if data[:8] != FINGERPRINT:
                 raise DecodeError("fingerprint of another type")
             at = 8
-            utime_, run_, seq_, num_used_ = unpack_from(">qqqi", data, at)
+            utime_, run_, seq_, num_used_, = unpack_from(">qqqi", data, at)
             at += 28
             if not 0 <= num_used_ <= MOST:
                 raise DecodeError(f"num_used is {num_used_}")
@@ -100,7 +100,7 @@ class ProcHealth(Message):
             at += 8
             state_, at = text(data, at)
             last_error_, at = text(data, at)
-            ticks_, missed_, old_, repeated_, decode_errors_, not_finite_, refused_, estops_, step_p50_, step_p99_, step_max_, latency_p50_, latency_p99_, latency_max_, late_p99_ = unpack_from(">qqqqqqqqddddddd", data, at)
+            ticks_, missed_, old_, repeated_, decode_errors_, not_finite_, refused_, estops_, step_p50_, step_p99_, step_max_, latency_p50_, latency_p99_, latency_max_, late_p99_, = unpack_from(">qqqqqqqqddddddd", data, at)
             at += 120
             if len(data) != at + 8 * (0):
                 raise DecodeError(f"{len(data)} bytes")

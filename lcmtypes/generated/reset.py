@@ -18,7 +18,7 @@ MOST = 4096  # no array of ours is longer
 class Reset(Message):
     """Releases a latched estop; the simulator restarts its world with a new run."""
 
-    __slots__ = ("utime", "run", "seq", "used", "reason", "source",)
+    __slots__ = ("reason", "source", )
     TYPE = "reset_t"
     FINGERPRINT = 0x0c3b210d7302dfe2
     FIELDS = ("utime", "run", "seq", "used", "reason", "source",)
@@ -52,7 +52,7 @@ class Reset(Message):
             if data[:8] != FINGERPRINT:
                 raise DecodeError("fingerprint of another type")
             at = 8
-            utime_, run_, seq_, num_used_ = unpack_from(">qqqi", data, at)
+            utime_, run_, seq_, num_used_, = unpack_from(">qqqi", data, at)
             at += 28
             if not 0 <= num_used_ <= MOST:
                 raise DecodeError(f"num_used is {num_used_}")

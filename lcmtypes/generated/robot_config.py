@@ -18,7 +18,7 @@ MOST = 4096  # no array of ours is longer
 class RobotConfig(Message):
     """The robot description in use."""
 
-    __slots__ = ("utime", "run", "seq", "used", "robot", "yaml", "hash", "revision", "cpu",)
+    __slots__ = ("robot", "yaml", "hash", "revision", "cpu", )
     TYPE = "robot_config_t"
     FINGERPRINT = 0x4f5857f199242f39
     FIELDS = ("utime", "run", "seq", "used", "robot", "yaml", "hash", "revision", "cpu",)
@@ -61,7 +61,7 @@ class RobotConfig(Message):
             if data[:8] != FINGERPRINT:
                 raise DecodeError("fingerprint of another type")
             at = 8
-            utime_, run_, seq_, num_used_ = unpack_from(">qqqi", data, at)
+            utime_, run_, seq_, num_used_, = unpack_from(">qqqi", data, at)
             at += 28
             if not 0 <= num_used_ <= MOST:
                 raise DecodeError(f"num_used is {num_used_}")

@@ -111,8 +111,9 @@ class Controller:
             return
         self._enter(following, t, body, legs, wanted, inputs)
 
-    def _enter(self, mode: str, t: float, body: BodyState | None, legs: LegState, wanted: Wanted,
-               inputs: Inputs) -> None:
+    def _enter(
+        self, mode: str, t: float, body: BodyState | None, legs: LegState, wanted: Wanted, inputs: Inputs
+    ) -> None:
         q, came = legs.q.copy(), self.machine.mode
         self._motion = None
         if mode == "stand":
@@ -209,4 +210,3 @@ SPEC = ProcessSpec(
     reads=(same(BODY_STATE), latest(MOTION_COMMAND), latest(ESTOP), latest(RESET), latest(JOINT_TEST)),
     writes=(CONTACT_PLAN, MODE_STATE, MPC_DEBUG, LEG_COMMAND), core=Controller,
 )  # fmt: skip
-

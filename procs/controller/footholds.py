@@ -18,9 +18,20 @@ def plane_height(plane: np.ndarray, x: float, y: float) -> float:
 
 @njit(cache=True)
 def plan_footholds(
-    position: np.ndarray, yaw: float, velocity: np.ndarray, wanted: np.ndarray, yaw_rate: float, nominal: np.ndarray,
-    remaining: np.ndarray, stance_time: float, gain: float, reach: float, height: float, plane: np.ndarray,
-    foot_radius: float, depth: float,
+    position: np.ndarray,
+    yaw: float,
+    velocity: np.ndarray,
+    wanted: np.ndarray,
+    yaw_rate: float,
+    nominal: np.ndarray,
+    remaining: np.ndarray,
+    stance_time: float,
+    gain: float,
+    reach: float,
+    height: float,
+    plane: np.ndarray,
+    foot_radius: float,
+    depth: float,
 ) -> np.ndarray:
     """Touch-down points (L, 3) of the foot centres, world, m.
 

@@ -30,8 +30,17 @@ def next_lift(t: float, period: float, duty: float, origin: float, offset: float
 
 @njit(cache=True)
 def contact_table(
-    t: float, step: float, horizon: int, stance: np.ndarray, since: np.ndarray, until: np.ndarray,
-    period: float, duty: float, origin: float, offsets: np.ndarray, min_stance: float,
+    t: float,
+    step: float,
+    horizon: int,
+    stance: np.ndarray,
+    since: np.ndarray,
+    until: np.ndarray,
+    period: float,
+    duty: float,
+    origin: float,
+    offsets: np.ndarray,
+    min_stance: float,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Planned contact (horizon, L) of the stages [t + k step, t + (k+1) step), and when each contact began (s).
 
@@ -130,8 +139,19 @@ class GaitSchedule:
 
     def table(self, t: float, step: float, horizon: int) -> tuple[np.ndarray, np.ndarray]:
         """contact_table from the state at t."""
-        return contact_table(t, step, horizon, self.stance, self.since, self.until, self.period, self.duty, self.origin,
-                             self.offsets, self.min_stance)
+        return contact_table(
+            t,
+            step,
+            horizon,
+            self.stance,
+            self.since,
+            self.until,
+            self.period,
+            self.duty,
+            self.origin,
+            self.offsets,
+            self.min_stance,
+        )
 
     def phase(self, t: float) -> float:
         """0..1 of the gait's clock."""

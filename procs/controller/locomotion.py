@@ -24,8 +24,18 @@ PLANE_TIME = 0.1  # s, time constant of the ground plane's filter
 
 @njit(cache=True)
 def lever_arms(
-    t: float, step: float, contact: np.ndarray, began: np.ndarray, anchor: np.ndarray, feet: np.ndarray,
-    nominal: np.ndarray, com: np.ndarray, velocity: np.ndarray, stance_time: float, yaw: float, yaw_rate: float,
+    t: float,
+    step: float,
+    contact: np.ndarray,
+    began: np.ndarray,
+    anchor: np.ndarray,
+    feet: np.ndarray,
+    nominal: np.ndarray,
+    com: np.ndarray,
+    velocity: np.ndarray,
+    stance_time: float,
+    yaw: float,
+    yaw_rate: float,
 ) -> np.ndarray:
     """Contact points minus the centre of mass (horizon, L, 3), world axes, per stage of the MPC.
 
@@ -70,15 +80,22 @@ class Locomotion:
         mass, com, inertia = robot.composite(stand)
         self.mass, self.com = mass, com
         self.mpc = ConvexMpc(
-            num_legs=robot.num_legs, horizon=mpc.horizon, dt=mpc.step, mass=mass, inertia=inertia,
-            state_weights=np.array(mpc.weights), force_weight=mpc.force_weight, friction=mpc.friction,
+            num_legs=robot.num_legs,
+            horizon=mpc.horizon,
+            dt=mpc.step,
+            mass=mass,
+            inertia=inertia,
+            state_weights=np.array(mpc.weights),
+            force_weight=mpc.force_weight,
+            friction=mpc.friction,
             force_max=mpc.force_max,
         )
         self.gait = GaitSchedule(control.gaits, robot.num_legs)
         rest = robot.stand_feet + robot.chains.mount_position
         hold = control.foothold
         self.nominal = rest[:, :2] + np.stack(
-            (np.full(robot.num_legs, hold.forward), hold.outward * np.sign(rest[:, 1])), axis=1)
+            (np.full(robot.num_legs, hold.forward), hold.outward * np.sign(rest[:, 1])), axis=1
+        )
         self.joint_inertia = robot.joint_inertia(stand)
         self._kp_swing, self._kd_swing = np.array(control.swing.kp), np.array(control.swing.kd)
         self._kp_stance, self._kd_stance = np.array(control.stance.kp), np.array(control.stance.kd)
@@ -135,8 +152,20 @@ class Locomotion:
         velocity = np.array([c * vx - s * vy, s * vx + c * vy])
         remaining = np.maximum(gait.until - t, 0.0)
         ends = plan_footholds(
-            body.position, yaw, body.v_world, velocity, wanted.yaw_rate, self.nominal, remaining, gait.stance_time,
-            hold.velocity_gain, hold.reach, wanted.height, self._plane, robot.foot_radius, hold.touchdown_depth,
+            body.position,
+            yaw,
+            body.v_world,
+            velocity,
+            wanted.yaw_rate,
+            self.nominal,
+            remaining,
+            gait.stance_time,
+            hold.velocity_gain,
+            hold.reach,
+            wanted.height,
+            self._plane,
+            robot.foot_radius,
+            hold.touchdown_depth,
         )
         self._ends[~standing] = ends[~standing]
         self._ends[standing] = feet[standing]
@@ -161,8 +190,9 @@ class Locomotion:
         k = min(1.0, self.robot.dt / PLANE_TIME)
         self._plane = self._plane + k * (fit_plane(self._contact_points) - self._plane)
 
-    def _solve(self, t: float, body: BodyState, R: np.ndarray, velocity: np.ndarray, wanted: Wanted,
-               feet: np.ndarray) -> MpcDebug:
+    def _solve(
+        self, t: float, body: BodyState, R: np.ndarray, velocity: np.ndarray, wanted: Wanted, feet: np.ndarray
+    ) -> MpcDebug:
         mpc, gait = self.control.mpc, self.gait
         elapsed = mpc.every * self.robot.dt
         yaw = float(body.rpy[2])
@@ -198,8 +228,20 @@ class Locomotion:
         points = self._ends.copy()
         points[:, 2] -= self.robot.foot_radius
         anchor = np.where(gait.stance == 1, gait.since, gait.until)
-        arms = lever_arms(t, mpc.step, contact, began, anchor, points, self.nominal, com,
-                          velocity, gait.stance_time, yaw, wanted.yaw_rate)
+        arms = lever_arms(
+            t,
+            mpc.step,
+            contact,
+            began,
+            anchor,
+            points,
+            self.nominal,
+            com,
+            velocity,
+            gait.stance_time,
+            yaw,
+            wanted.yaw_rate,
+        )
         solution = self.mpc.solve(state, arms, reference, contact)
         debug = MpcDebug(mpc.horizon, self.robot.num_legs)
         debug.iterations, debug.status = solution.iterations, solution.status.name.lower()
@@ -216,16 +258,29 @@ class Locomotion:
         debug.footsteps[:] = self._ends
         return debug
 
-    def _command(self, body: BodyState, legs: LegState, R: np.ndarray, wanted: Wanted,
-                 progress: np.ndarray) -> LegCommand:
+    def _command(
+        self, body: BodyState, legs: LegState, R: np.ndarray, wanted: Wanted, progress: np.ndarray
+    ) -> LegCommand:
         robot, gait, control = self.robot, self.gait, self.control
         swing_time = np.maximum(gait.until - gait.since, 0.05)
         wanted_velocity = np.array([wanted.velocity[0], wanted.velocity[1], 0.0])
         wanted_omega = np.array([0.0, 0.0, wanted.yaw_rate])
         height = control.gaits[gait.name].swing_height or control.foothold.swing_height
         p_des, v_des, a_des = leg_targets(
-            gait.stance, progress, swing_time, self._lift, self._ends, height, R, body.position, body.v_world,
-            body.omega_body, robot.chains.mount_position, legs.p, wanted_velocity, wanted_omega,
+            gait.stance,
+            progress,
+            swing_time,
+            self._lift,
+            self._ends,
+            height,
+            R,
+            body.position,
+            body.v_world,
+            body.omega_body,
+            robot.chains.mount_position,
+            legs.p,
+            wanted_velocity,
+            wanted_omega,
         )
         command = LegCommand(robot.num_legs, robot.num_joints)
         command.enable = 1

@@ -105,7 +105,10 @@ def stand_up(robot: Robot, q: np.ndarray) -> Motion:
     """Fold the legs under the body, then straighten them."""
     down = robot.pose("down")
     fold = float(np.abs(q - down).max()) / FOLD_SPEED
-    return Motion(q, [(down, 1.5 * fold if fold > 0.05 else fold), (robot.pose("stand"), robot.description.control.modes.stand_up)])
+    return Motion(
+        q,
+        [(down, 1.5 * fold if fold > 0.05 else fold), (robot.pose("stand"), robot.description.control.modes.stand_up)],
+    )
 
 
 def lie_down(robot: Robot, q: np.ndarray) -> Motion:

@@ -42,9 +42,20 @@ def swing_point(start: np.ndarray, end: np.ndarray, height: float, s: float, tim
 
 @njit(cache=True)
 def leg_targets(
-    stance: np.ndarray, progress: np.ndarray, swing_time: np.ndarray, start: np.ndarray, end: np.ndarray, height: float,
-    R_wb: np.ndarray, position: np.ndarray, velocity: np.ndarray, omega: np.ndarray, mounts: np.ndarray,
-    foot: np.ndarray, wanted_velocity: np.ndarray, wanted_omega: np.ndarray,
+    stance: np.ndarray,
+    progress: np.ndarray,
+    swing_time: np.ndarray,
+    start: np.ndarray,
+    end: np.ndarray,
+    height: float,
+    R_wb: np.ndarray,
+    position: np.ndarray,
+    velocity: np.ndarray,
+    omega: np.ndarray,
+    mounts: np.ndarray,
+    foot: np.ndarray,
+    wanted_velocity: np.ndarray,
+    wanted_omega: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """p_des, v_des, a_des (L, 3) of the feet relative to their first joints, body axes.
 

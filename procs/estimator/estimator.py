@@ -179,7 +179,8 @@ class Estimator:
             start(f, feet.offset, self._model.radius, START_POSITION_VAR, START_VELOCITY_VAR, foot_var)
             self._started = True
         if not self._as_reference:
-            relative_step(f, self._noise_array, feet.block, sense.accel_world, dt, REST_TIME if hangs else 0.0, doubtful)
+            rest_time = REST_TIME if hangs else 0.0
+            relative_step(f, self._noise_array, feet.block, sense.accel_world, dt, rest_time, doubtful)
             return
         if self._reference is None:
             self._reference = ReferenceFilter(self.robot.num_legs, self._noises, self._model.radius)

@@ -41,23 +41,24 @@ class Noises(NamedTuple):
 class Feet(NamedTuple):
     """What kinematics say in this tick, world axes: views of one block, which is what kernels take."""
 
-    block: np.ndarray  # (12, L)
+    block: np.ndarray  # (13, L)
     offset: np.ndarray  # (3, L) foot centre from the body's origin, m
     velocity: np.ndarray  # (3, L) its time derivative, m/s
     roll: np.ndarray  # (3, L) speed of a foot centre that rolls on the ground, m/s
     trust: np.ndarray  # (L,) 0..1
     free: np.ndarray  # (L,) 1: in the air, its position is not held
     spread: np.ndarray  # (L,) noise factor of the measurements, 1 for good joints
+    landed: np.ndarray  # (L,) 1: free until the last tick
 
 
-OFFSET, VELOCITY, ROLL, TRUST, FREE, SPREAD = 0, 3, 6, 9, 10, 11  # rows of Feet.block
+OFFSET, VELOCITY, ROLL, TRUST, FREE, SPREAD, LANDED = 0, 3, 6, 9, 10, 11, 12  # rows of Feet.block
 
 
 def new_feet(legs: int) -> Feet:
     """All free, at the origin."""
-    block = np.zeros((12, legs))
-    block[FREE:] = 1.0
-    return Feet(block, block[0:3], block[3:6], block[6:9], block[TRUST], block[FREE], block[SPREAD])
+    block = np.zeros((13, legs))
+    block[FREE : SPREAD + 1] = 1.0
+    return Feet(block, block[0:3], block[3:6], block[6:9], block[TRUST], block[FREE], block[SPREAD], block[LANDED])
 
 
 def new_filter(legs: int, variance: float = 100.0) -> Filter:
@@ -90,7 +91,7 @@ def advance(C: np.ndarray, dt: float, q: np.ndarray) -> None:
 def update(
     C: np.ndarray, x: np.ndarray, first: int, last: int, u: int, v: int, y: np.ndarray, r: float, w: np.ndarray
 ) -> None:
-    """Measure y[axis] = x_u - x_v (v < 0: x_u alone), variance r, in axes first..last-1 of x (3, n) that share C (n, n).
+    """Measure y[axis] = x_u - x_v (v < 0: x_u alone), variance r, in axes first..last-1 of x (3, n) with covariance C.
 
     w (n,) is scratch. (w_i w_j) / s keeps C symmetric to the last bit.
     """
@@ -175,10 +176,13 @@ def relative_step(
         if feet[FREE, leg] > 0.0:
             place_foot(f, leg, offset, r)
             continue
-        for axis in range(3):
-            y[axis] = -offset[axis, leg]
-        update(f.Pxy, x, 0, 2, P, FOOT + leg, y, r, w)
-        update(f.Pz, x, 2, 3, P, FOOT + leg, y, r, w)
+        if feet[LANDED, leg] > 0.0:
+            place_foot(f, leg, offset, r)
+        else:
+            for axis in range(3):
+                y[axis] = -offset[axis, leg]
+            update(f.Pxy, x, 0, 2, P, FOOT + leg, y, r, w)
+            update(f.Pz, x, 2, 3, P, FOOT + leg, y, r, w)
         for axis in range(3):
             y[axis] = roll[axis, leg] - velocity[axis, leg]
         r = noises[4] * feet[SPREAD, leg] * (1 + (1 - trust[leg]) * noises[6])

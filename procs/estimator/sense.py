@@ -18,7 +18,7 @@ from procs.estimator.contact import (
     probability,
     trust,
 )
-from procs.estimator.kalman import FREE, OFFSET, ROLL, SPREAD, TRUST, VELOCITY, Filter, P, V
+from procs.estimator.kalman import FREE, LANDED, OFFSET, ROLL, SPREAD, TRUST, VELOCITY, Filter, P, V
 from procs.estimator.orientation import GRAVITY, Attitude, coast, follow_imu, fuse
 from procs.model.legs import Chains, foot_velocities, leg_kinematics
 from procs.model.rotations import quat_to_matrix
@@ -143,7 +143,7 @@ def sense_body(sense: Sense, attitude: Attitude, samples: Samples, model: Model,
 def sense_feet(
     sense: Sense, feet: np.ndarray, filt: Filter, samples: Samples, model: Model, planned: bool, dt: float
 ) -> bool:
-    """Foot kinematics, forces and contacts into feet (12, L), Feet.block; `filt` holds the last estimate of the body's velocity.
+    """Foot kinematics, forces and contacts into feet (13, L), the block of Feet; `filt` holds the last velocity.
 
     True if that velocity is doubtful: the feet carry the robot and yet none seems to stand still.
     """
@@ -188,6 +188,7 @@ def sense_feet(
             odds += force_odds(lift, model.contact) + motion_odds(math.sqrt(speed), speed_std)
         sense.contact[leg] = probability(odds)
         trusted[leg] = trust(sense.contact[leg])
+        feet[LANDED, leg] = feet[FREE, leg]
         feet[FREE, leg] = 1.0 if sense.contact[leg] < HELD else 0.0
     sense.calm[2] = _blend(sense.calm[2], load, dt, LOAD_DELAY, first)
     sense.ticks[0] += 1.0

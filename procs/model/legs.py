@@ -76,7 +76,7 @@ def foot_velocities(J: np.ndarray, qd: np.ndarray) -> np.ndarray:
     v = np.empty((legs, 3))
     for leg in range(legs):
         for i in range(3):
-            v[leg, i] = (J[leg, i, 0] * qd[3 * leg] + J[leg, i, 1] * qd[3 * leg + 1] + J[leg, i, 2] * qd[3 * leg + 2])
+            v[leg, i] = J[leg, i, 0] * qd[3 * leg] + J[leg, i, 1] * qd[3 * leg + 1] + J[leg, i, 2] * qd[3 * leg + 2]
     return v
 
 
@@ -87,7 +87,9 @@ def joint_torques(J: np.ndarray, force: np.ndarray) -> np.ndarray:
     tau = np.empty(3 * legs)
     for leg in range(legs):
         for j in range(3):
-            tau[3 * leg + j] = J[leg, 0, j] * force[leg, 0] + J[leg, 1, j] * force[leg, 1] + J[leg, 2, j] * force[leg, 2]
+            tau[3 * leg + j] = (
+                J[leg, 0, j] * force[leg, 0] + J[leg, 1, j] * force[leg, 1] + J[leg, 2, j] * force[leg, 2]
+            )
     return tau
 
 

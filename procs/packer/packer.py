@@ -68,7 +68,9 @@ class Packer:
     def _pack(self, command: LegCommand, legs: LegState, out: JointCommand) -> None:
         robot = self.robot
         p, J, _ = leg_kinematics(legs.q, robot.chains)
-        force = command.f_ff + command.kp_cartesian * (command.p_des - p) + command.kd_cartesian * (command.v_des - legs.v)
+        force = (
+            command.f_ff + command.kp_cartesian * (command.p_des - p) + command.kd_cartesian * (command.v_des - legs.v)
+        )
         tau = command.tau_ff + joint_torques(J, force)
         np.clip(command.q_des, robot.q_lower, robot.q_upper, out=out.q_des)
         np.clip(command.qd_des, -robot.qd_max, robot.qd_max, out=out.qd_des)

@@ -40,8 +40,18 @@ CHAIN = (BODY_STATE, LEG_STATE, LEG_COMMAND, JOINT_COMMAND)  # in the order in w
 class LivePlant:
     """Runs a plant loop on a bus. `lock_step` False: real time. `pace` 1.0: lock step kept to real time, None: max."""
 
-    def __init__(self, name: str, loop: PlantLoop, bus: Bus, *, lock_step: bool, pace: float | None,
-                 player: CommandPlayer | None = None, duration: float | None = None, hardware: bool = False) -> None:
+    def __init__(
+        self,
+        name: str,
+        loop: PlantLoop,
+        bus: Bus,
+        *,
+        lock_step: bool,
+        pace: float | None,
+        player: CommandPlayer | None = None,
+        duration: float | None = None,
+        hardware: bool = False,
+    ) -> None:
         self.loop, self.bus, self.player = loop, bus, player
         self.lock_step, self.pace = lock_step, pace
         self.hardware = hardware
@@ -109,8 +119,11 @@ class LivePlant:
 
     def _obey_reset(self) -> None:
         asked, self._reset = self._reset, ""
-        moving = self._motion is not None and self.player is None and (
-            self._motion.mode == "walk" and any((self._motion.vx, self._motion.vy, self._motion.yaw_rate)))
+        moving = (
+            self._motion is not None
+            and self.player is None
+            and (self._motion.mode == "walk" and any((self._motion.vx, self._motion.vy, self._motion.yaw_rate)))
+        )
         if moving:
             LOG.warning("reset by %s refused: motion is asked for by %s", asked, self._motion.source)
         elif self.hardware:
@@ -215,5 +228,3 @@ class LivePlant:
         health.latency_p50, health.latency_p99, health.latency_max = self.latency.take()
         health.late_p99 = self.late.take()[1]
         bus.publish(PROC_HEALTH, health)
-
-

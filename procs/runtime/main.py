@@ -27,7 +27,9 @@ def arguments(name: str, doc: str | None) -> argparse.ArgumentParser:
     """The options every process has."""
     parser = argparse.ArgumentParser(prog=f"python -m {name}", description=doc)
     parser.add_argument("--robot", default="mini_cheetah", help="name in config/robots or path of a YAML file")
-    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="override, e.g. control.mpc.horizon=8")
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="KEY=VALUE", help="override, e.g. control.mpc.horizon=8"
+    )
     parser.add_argument("--lcm-url", default=DEFAULT_URL)
     parser.add_argument("--rt", action="store_true", help="SCHED_FIFO and locked memory, where allowed")
     parser.add_argument("--with-parent", action="store_true", help="end when the parent process dies")

@@ -10,7 +10,8 @@ import logging
 from dataclasses import dataclass, field
 
 from lcmtypes.channels import IMU, JOINT_STATE
-from lcmtypes.generated import Imu, JointCommand, JointState
+from lcmtypes.generated import JointCommand
+from lcmtypes.message import Message
 from procs.model.robot import Robot
 from procs.runtime.engine import Sent
 from procs.runtime.plant import Plant
@@ -73,9 +74,9 @@ class PlantLoop:
             self.stamp(message)
         return sent
 
-    def stamp(self, message: Imu | JointState | object) -> None:
+    def stamp(self, message: Message) -> None:
         """Fill the header of a message of this tick."""
-        message.utime, message.run, message.seq = self.utime, self.run, self.seq  # type: ignore[attr-defined]
+        message.utime, message.run, message.seq = self.utime, self.run, self.seq
 
     def accept(self, command: JointCommand) -> bool:
         """Take a joint_command for this tick's end. False: refused and counted."""
@@ -144,5 +145,3 @@ class PlantLoop:
     def age(self) -> int:
         """Ticks since the newest accepted command's sample."""
         return self.seq - self._newest
-
-

@@ -115,7 +115,11 @@ def compare(channel: Channel, recorded: Message, replayed: Message, tolerance: f
         a, b = getattr(recorded, name), getattr(replayed, name)
         for place, x, y in _pairs(a, b):
             if isinstance(x, float) and isinstance(y, float):
-                same = x == y and np.signbit(x) == np.signbit(y) if tolerance == 0 else abs(x - y) <= tolerance * max(1, abs(x))
+                same = (
+                    x == y and np.signbit(x) == np.signbit(y)
+                    if tolerance == 0
+                    else abs(x - y) <= tolerance * max(1, abs(x))
+                )
             else:
                 same = x == y
             if not same:
@@ -162,8 +166,10 @@ def replay(path: Path, spec: ProcessSpec, robot: Robot | None = None) -> ReplayR
             late = output.seq > 0
             tolerance, warm = (TOLERANCE, output.seq + round(LATE_START / robot.dt)) if late else (0.0, 0)
             if late:
-                result.notes.append(f"the first step in the log is {output.seq}: compared after {LATE_START:g} s "
-                                    f"within {TOLERANCE:g}, not bit for bit")
+                result.notes.append(
+                    f"the first step in the log is {output.seq}: compared after {LATE_START:g} s "
+                    f"within {TOLERANCE:g}, not bit for bit"
+                )
         result.steps += 1
         for channel, message in engine.step(inputs):
             result.messages += 1

@@ -44,7 +44,8 @@ class Single:
             if self._elder is not None:
                 raise DuplicateProcessError(
                     f"a process named {self._health.name} already runs on {self._bus.url} "
-                    f"(instance {self._elder.instance:x}, {self._elder.ticks} ticks); stop it first or use another --lcm-url"
+                    f"(instance {self._elder.instance:x}, {self._elder.ticks} ticks); "
+                    "stop it first or use another --lcm-url"
                 )
 
     def answer(self) -> None:

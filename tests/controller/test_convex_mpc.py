@@ -21,9 +21,7 @@ from tests.controller.convex_mpc_oracle import (
 DATA = Path(__file__).parents[1] / "data" / "mpc_problems.npz"
 SETS = ("trot_10", "mixed_10", "seq_10", "trot_20", "mixed_20", "trot_40")
 EXACT = 1e-6  # N
-FEET_4 = np.array(
-    [[0.19, -0.115, -0.29], [0.19, 0.115, -0.29], [-0.19, -0.115, -0.29], [-0.19, 0.115, -0.29]]
-)
+FEET_4 = np.array([[x, y, -0.29] for x in (0.19, -0.19) for y in (-0.115, 0.115)])
 FEET_6 = np.vstack((FEET_4, [[0.0, -0.14, -0.29], [0.0, 0.14, -0.29]]))
 # Offset of every leg and stance duration, in tenths of the gait cycle; the last two legs are a hexapod's.
 GAITS = {
@@ -121,9 +119,8 @@ def test_stored_problems_have_the_stored_exact_forces_and_the_oracles_plan(name:
         solution = run(solvers[key], item.problem)
         assert solution.status == MpcStatus.SOLVED
         np.testing.assert_allclose(solution.forces, item.forces, rtol=0, atol=EXACT)
-        np.testing.assert_allclose(
-            solution.force_plan, oracle(item.settings, item.problem), rtol=0, atol=EXACT
-        )
+        plan = oracle(item.settings, item.problem)
+        np.testing.assert_allclose(solution.force_plan, plan, rtol=0, atol=EXACT)
 
 
 @pytest.mark.parametrize("feet_by_stage", [False, True])

@@ -49,7 +49,7 @@ def test_zero_torque_lets_the_leg_fall(make_plant, robot, play):
 
 def test_nothing_but_the_drive_model_brakes_a_joint(make_plant, robot):
     """Legs without damping and friction swing with constant energy: Bullet's own damping and motors are off."""
-    none = {"damping": 0.0, "friction": 0.0}
+    none = {"damping": 0.0, "friction": 0.0, "rotor_inertia": 0.0}  # calculateMassMatrix refuses rotors
     drives = {name: actuator.model_copy(update=none) for name, actuator in robot.description.actuators.items()}
     robot = Robot(robot.description.model_copy(update={"actuators": drives}))
     plant = make_plant(robot, suspended=True)
@@ -58,14 +58,14 @@ def test_nothing_but_the_drive_model_brakes_a_joint(make_plant, robot):
         p.resetJointState(body, joint, angle, 0.0, physicsClientId=client)
     plant.q, plant.qd = plant.world.joint_states()
     energy = []
-    for _ in range(150):
+    for _ in range(80):  # then a knee meets its stop
         plant.read()
         q, qd = plant.q, plant.qd
         mass_matrix = np.array(p.calculateMassMatrix(body, q.tolist(), physicsClientId=client))[-len(q) :, -len(q) :]
         energy.append((qd @ mass_matrix @ qd / 2, robot.mass * G * plant.centre_of_mass()[2]))
     kinetic, potential = np.array(energy).T
     assert kinetic.max() > 0.1
-    np.testing.assert_allclose(kinetic + potential, potential[0], atol=0.03 * kinetic.max())
+    np.testing.assert_allclose(kinetic + potential, potential[0], atol=0.01 * kinetic.max())
 
 
 def test_pd_holds_the_stand_pose_and_the_feet_carry_the_weight(make_plant, any_robot, standing, hold, play):
@@ -82,7 +82,7 @@ def test_pd_holds_the_stand_pose_and_the_feet_carry_the_weight(make_plant, any_r
     np.testing.assert_allclose(truth[-1].foot_position[:, 2], 0.0, atol=2e-3)
 
 
-def test_disabled_standing_robot_does_not_chatter_in_its_friction(make_plant, robot, play):
+def test_disabled_robot_on_the_ground_does_not_chatter_in_its_friction(make_plant, robot, play):
     plant = make_plant(robot)
     _imu, joints, truth = play(plant, None, 1500)
     assert max(np.abs(t.foot_slip).max() for t in truth) > 0  # it fell over its feet
