@@ -161,6 +161,8 @@ class Mpc(Section):
     force_max: Positive  # N per foot
     position_clamp: Positive  # m between wanted and estimated position
     heading_clamp: Positive = 0.3  # rad between wanted and estimated heading
+    height_gain: NonNegative = 1.0  # 1/s, integral of the height error
+    height_bias: NonNegative = 0.05  # m, limit of that integral
 
 
 class Foothold(Section):

@@ -16,6 +16,7 @@ class Wanted:
     """What the body shall do now."""
 
     velocity: np.ndarray = field(default_factory=lambda: np.zeros(2))  # m/s, heading frame
+    goal: np.ndarray = field(default_factory=lambda: np.zeros(2))  # m/s, where velocity is being slewed to
     yaw_rate: float = 0.0  # rad/s
     height: float = 0.0  # m above the contact points
     roll: float = 0.0  # rad
@@ -61,6 +62,7 @@ class CommandFilter:
         if not moving:
             vx = vy = yaw_rate = 0.0
         goal = np.array([_clamp(vx, gait.vx or lim.vx), _clamp(vy, lim.vy)])
+        w.goal = goal
         change = goal - w.velocity
         size = float(np.hypot(change[0], change[1]))
         w.velocity = w.velocity + change * min(1.0, lim.accel * dt / size) if size > 1e-9 else goal

@@ -6,13 +6,13 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
 from lcmtypes.generated import BodyState, ContactPlan, LegCommand, LegState, MpcDebug
 from procs.controller.command import Wanted
-from procs.controller.convex_mpc import ConvexMpc, MpcSolution
+from procs.controller.convex_mpc import ConvexMpc, MpcStatus
 from procs.controller.footholds import fit_plane, plan_footholds, plane_height
 from procs.controller.gait import GaitSchedule
+from procs.controller.mpc_problem import body_path, lever_arms
 from procs.controller.swing import leg_targets, swing_torques
 from procs.model.legs import leg_kinematics
 from procs.model.robot import Robot
@@ -20,44 +20,6 @@ from procs.model.rotations import quat_to_matrix, wrap_angle
 
 SINGULAR = 0.02  # m, damping of J^-1 in the swing feed-forward
 PLANE_TIME = 0.1  # s, time constant of the ground plane's filter
-
-
-@njit(cache=True)
-def lever_arms(
-    t: float,
-    step: float,
-    contact: np.ndarray,
-    began: np.ndarray,
-    anchor: np.ndarray,
-    feet: np.ndarray,
-    nominal: np.ndarray,
-    com: np.ndarray,
-    velocity: np.ndarray,
-    stance_time: float,
-    yaw: float,
-    yaw_rate: float,
-) -> np.ndarray:
-    """Contact points minus the centre of mass (horizon, L, 3), world axes, per stage of the MPC.
-
-    The contact that holds now or comes first, up to the one begun at `anchor` (L,) s, stays at `feet` (L, 3) while the
-    body moves on with `velocity`; a later contact lands around the moved hip as the foothold rule says.
-    """
-    horizon, legs = contact.shape
-    out = np.empty((horizon, legs, 3))
-    for k in range(horizon):
-        ahead = k * step
-        angle = yaw + yaw_rate * ahead
-        c, s = math.cos(angle), math.sin(angle)
-        for leg in range(legs):
-            if began[k, leg] > anchor[leg] + 1e-9:
-                lead = 0.5 * stance_time - (t + ahead - began[k, leg])
-                out[k, leg, 0] = c * nominal[leg, 0] - s * nominal[leg, 1] + velocity[0] * lead
-                out[k, leg, 1] = s * nominal[leg, 0] + c * nominal[leg, 1] + velocity[1] * lead
-            else:
-                out[k, leg, 0] = feet[leg, 0] - com[0] - velocity[0] * ahead
-                out[k, leg, 1] = feet[leg, 1] - com[1] - velocity[1] * ahead
-            out[k, leg, 2] = feet[leg, 2] - com[2]
-    return out
 
 
 @dataclass
@@ -99,6 +61,7 @@ class Locomotion:
         self.joint_inertia = robot.joint_inertia(stand)
         self._kp_swing, self._kd_swing = np.array(control.swing.kp), np.array(control.swing.kd)
         self._kp_stance, self._kd_stance = np.array(control.stance.kp), np.array(control.stance.kd)
+        self._ahead = mpc.step * np.arange(1, mpc.horizon + 1)
         self._failures = 0
         self.start(0.0, None, None, control.default_gait)
 
@@ -108,14 +71,13 @@ class Locomotion:
         n = self.robot.num_legs
         self._next_mpc = 0
         self._forces = np.zeros((n, 3))
-        self._solution: MpcSolution | None = None
         self._yaw = 0.0
         self._target = np.zeros(2)
         self._plane = np.zeros(3)
+        self._lift_bias = 0.0
         self._lift = np.zeros((n, 3))
         self._contact_points = np.zeros((n, 3))
         self._ends = np.zeros((n, 3))
-        self.tilt = 0.0
         if body is None or legs is None:
             return
         R = quat_to_matrix(body.quat)
@@ -173,7 +135,8 @@ class Locomotion:
         debug = None
         if self._next_mpc <= 0:
             self._next_mpc = self.control.mpc.every
-            debug = self._solve(t, body, R, velocity, wanted, feet)
+            height = self._height(body, R, wanted)
+            debug = self._solve(t, body, R, velocity, wanted, height)
         self._next_mpc -= 1
         command = self._command(body, legs, R, wanted, progress)
         plan = ContactPlan(robot.num_legs)
@@ -191,72 +154,77 @@ class Locomotion:
         self._plane = self._plane + k * (fit_plane(self._contact_points) - self._plane)
 
     def _solve(
-        self, t: float, body: BodyState, R: np.ndarray, velocity: np.ndarray, wanted: Wanted, feet: np.ndarray
+        self, t: float, body: BodyState, R: np.ndarray, velocity: np.ndarray, wanted: Wanted, height: float
     ) -> MpcDebug:
+        """Solve the convex MPC and keep its forces. velocity (2,) m/s wanted in the world, height m of the centre of
+        mass over the ground plane."""
         mpc, gait = self.control.mpc, self.gait
-        elapsed = mpc.every * self.robot.dt
         yaw = float(body.rpy[2])
         arm = R @ self.com
         com = body.position + arm
-        v_com = body.v_world + np.cross(body.omega_world, arm)
-        state = np.concatenate((body.rpy, com, body.omega_world, v_com))
-        # Held targets for position and heading, never further from the estimate than the clamps.
-        self._target += elapsed * velocity
-        away = self._target - com[:2]
-        size = float(np.hypot(away[0], away[1]))
-        if size > mpc.position_clamp:
-            self._target = com[:2] + away * (mpc.position_clamp / size)
-        self._yaw = wrap_angle(self._yaw + elapsed * wanted.yaw_rate)
-        error = wrap_angle(self._yaw - yaw)
-        error = min(max(error, -mpc.heading_clamp), mpc.heading_clamp)
-        self._yaw = wrap_angle(yaw + error)
-        ahead = mpc.step * np.arange(1, mpc.horizon + 1)
-        reference = np.zeros((mpc.horizon, 12))
-        slope_x = self._plane[1] * math.cos(yaw) + self._plane[2] * math.sin(yaw)
-        slope_y = -self._plane[1] * math.sin(yaw) + self._plane[2] * math.cos(yaw)
-        reference[:, 0] = wanted.roll + math.atan(slope_y)
-        reference[:, 1] = wanted.pitch - math.atan(slope_x)
-        reference[:, 2] = yaw + error + wanted.yaw_rate * ahead
-        reference[:, 3] = self._target[0] + velocity[0] * ahead
-        reference[:, 4] = self._target[1] + velocity[1] * ahead
-        ground = plane_height(self._plane, com[0], com[1])
-        climb = self._plane[1] * velocity[0] + self._plane[2] * velocity[1]
-        reference[:, 5] = ground + wanted.height + arm[2] + climb * ahead
-        reference[:, 8] = wanted.yaw_rate
-        reference[:, 9], reference[:, 10], reference[:, 11] = velocity[0], velocity[1], climb
+        state = np.empty(12)
+        state[0:3], state[3:6], state[6:9] = body.rpy, com, body.omega_world
+        state[9:12] = body.v_world + _cross(body.omega_world, arm)
+        self._hold_targets(com, yaw, velocity, wanted.yaw_rate)
+        slope = self._plane[1:]
+        c, s = math.cos(yaw), math.sin(yaw)
+        tilt = np.array(
+            [
+                wanted.roll + math.atan(-s * slope[0] + c * slope[1]),
+                wanted.pitch - math.atan(c * slope[0] + s * slope[1]),
+            ]
+        )
+        reference = body_path(
+            self._ahead, yaw, yaw + wrap_angle(self._yaw - yaw), wanted.yaw_rate, wanted.velocity, wanted.goal,
+            self.control.limits.accel, self._target, com[2] - height + wanted.height + arm[2] + self._lift_bias, tilt,
+            slope,
+        )  # fmt: skip
         contact, began = gait.table(t, mpc.step, mpc.horizon)
         points = self._ends.copy()
         points[:, 2] -= self.robot.foot_radius
         anchor = np.where(gait.stance == 1, gait.since, gait.until)
         arms = lever_arms(
-            t,
-            mpc.step,
-            contact,
-            began,
-            anchor,
-            points,
-            self.nominal,
-            com,
-            velocity,
-            gait.stance_time,
-            yaw,
+            t, mpc.step, contact, began, anchor, points, self.nominal, com, velocity, gait.stance_time, yaw,
             wanted.yaw_rate,
-        )
+        )  # fmt: skip
         solution = self.mpc.solve(state, arms, reference, contact)
         debug = MpcDebug(mpc.horizon, self.robot.num_legs)
         debug.iterations, debug.status = solution.iterations, solution.status.name.lower()
-        if solution.status != 0:
-            # The last forces stay in force for the legs that still stand; the watchdog of states is elsewhere.
-            self._failures += 1
-            self._forces[gait.stance == 0] = 0.0
-        else:
-            self._solution = solution
+        if solution.status == MpcStatus.SOLVED:
             self._forces = solution.forces
             debug.path[:] = self.mpc.predict()[:, 3:6]
+        else:
+            # The last forces stay in force for the legs that still stand; guards watch what comes of it.
+            self._failures += 1
+            self._forces = np.where(gait.stance[:, None] == 1, self._forces, 0.0)
         debug.failures = self._failures
         debug.forces[:] = self._forces
         debug.footsteps[:] = self._ends
         return debug
+
+    def _height(self, body: BodyState, R: np.ndarray, wanted: Wanted) -> float:
+        """Height of the centre of mass over the ground plane, m; what is lastingly missing is added to the reference
+        (a payload, and the MPC's habit of falling at the end of its horizon)."""
+        mpc = self.control.mpc
+        arm = R @ self.com
+        com = body.position + arm
+        height = float(com[2]) - plane_height(self._plane, com[0], com[1])
+        missing = wanted.height + arm[2] - height
+        bias = self._lift_bias + mpc.height_gain * mpc.every * self.robot.dt * missing
+        self._lift_bias = min(max(bias, -mpc.height_bias), mpc.height_bias)
+        return height
+
+    def _hold_targets(self, com: np.ndarray, yaw: float, velocity: np.ndarray, yaw_rate: float) -> None:
+        """Move the held position and heading on, never further from the estimate than the clamps."""
+        mpc = self.control.mpc
+        elapsed = mpc.every * self.robot.dt
+        self._target += elapsed * velocity
+        away = self._target - com[:2]
+        size = math.hypot(away[0], away[1])
+        if size > mpc.position_clamp:
+            self._target = com[:2] + away * (mpc.position_clamp / size)
+        error = wrap_angle(self._yaw + elapsed * yaw_rate - yaw)
+        self._yaw = wrap_angle(yaw + min(max(error, -mpc.heading_clamp), mpc.heading_clamp))
 
     def _command(
         self, body: BodyState, legs: LegState, R: np.ndarray, wanted: Wanted, progress: np.ndarray
@@ -295,3 +263,8 @@ class Locomotion:
         command.q_des[:] = legs.q
         command.kd_joint[:] = np.where(np.repeat(gait.stance, 3) == 1, control.stance.kd_joint, control.swing.kd_joint)
         return command
+
+
+def _cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """a x b (3,); numpy's costs ten times as much."""
+    return np.array([a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]])

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from procs.controller.convex_mpc import active_set, condense
+from procs.controller.convex_mpc.predict import predict_states
 
 Array = npt.NDArray[np.float64]
 
@@ -191,20 +192,9 @@ class ConvexMpc:
 
     def predict(self) -> Array:
         """States (horizon, 12) at the end of every stage under the last solve's force plan; for display."""
-        c, s = np.cos(self._state[2]), np.sin(self._state[2])
-        rotation = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
-        inertia_inverse = rotation @ self._inertia_inverse @ rotation.T
-        states, x = np.empty((self.horizon, 12)), self._state.copy()
-        for k in range(self.horizon):
-            torque = np.cross(self._feet[k], self._force_plan[k]).sum(axis=0)
-            omega_rate = inertia_inverse @ torque
-            acceleration = self._force_plan[k].sum(axis=0) / self.mass - np.array([0.0, 0.0, self.gravity])
-            x[0:3] += self.dt * (rotation.T @ (x[6:9] + 0.5 * self.dt * omega_rate))
-            x[3:6] += self.dt * (x[9:12] + 0.5 * self.dt * acceleration)
-            x[6:9] += self.dt * omega_rate
-            x[9:12] += self.dt * acceleration
-            states[k] = x
-        return states
+        return predict_states(
+            self._state, self._feet, self._force_plan, self._inertia_inverse, self.mass, self.gravity, self.dt
+        )
 
     def _load(
         self,
