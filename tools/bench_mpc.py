@@ -59,9 +59,9 @@ def summary(values: np.ndarray) -> dict[str, float]:
     return {"median": float(np.median(values)), "worst": float(np.max(values))}
 
 
-def bench_set(name: str, repeats: int) -> dict[str, Any]:
-    """Times [us] of one stored set, and their ratios."""
-    stored = load_problems(PROBLEMS, name)
+def bench_set(name: str, repeats: int, limit: int | None = None) -> dict[str, Any]:
+    """Times [us] of one stored set (its first `limit` problems), and their ratios."""
+    stored = load_problems(PROBLEMS, name)[:limit]
     solvers: dict[float, ConvexMpc] = {}
     times = []
     for item in stored:
@@ -83,9 +83,18 @@ def bench_set(name: str, repeats: int) -> dict[str, Any]:
     }
 
 
-def bench_mpc(sets: tuple[str, ...] = SETS, repeats: int = REPEATS) -> dict[str, Any]:
+def bench_mpc(
+    sets: tuple[str, ...] = SETS,
+    repeats: int = REPEATS,
+    limit: int | None = None,
+    progress: Callable[[int], None] = lambda done: None,
+) -> dict[str, Any]:
     """Per stored set: times of ours and the baseline (build, solve, total; median, worst), and ratios."""
-    return {name: bench_set(name, repeats) for name in sets}
+    out = {}
+    for k, name in enumerate(sets):
+        out[name] = bench_set(name, repeats, limit)
+        progress(k + 1)
+    return out
 
 
 def main() -> None:

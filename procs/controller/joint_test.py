@@ -9,7 +9,13 @@ from lcmtypes.generated import LegCommand, LegState
 from procs.model.robot import Robot
 
 EXPIRES = 0.3  # s without a new joint_test
-RAMP = 0.5  # s from zero to full gains
+RAMP = 0.5  # s from damping to full gains
+
+Identity = tuple[str, int, int, int]
+
+
+def _identity(test: JointTestMessage | None) -> Identity | None:
+    return None if test is None else (test.source, test.run, test.seq, test.utime)
 
 
 class JointTest:
@@ -18,11 +24,11 @@ class JointTest:
     def __init__(self, robot: Robot) -> None:
         self._robot = robot
         self._damping = robot.per_joint(robot.description.control.damping)
-        self.reset()
+        self.start(None)
 
-    def reset(self) -> None:
-        """A new run."""
-        self._key: tuple[int, int] | None = None
+    def start(self, test: JointTestMessage | None) -> None:
+        """Enter the mode; the message already there does not count, its age is not known."""
+        self._key: Identity | None = _identity(test)
         self._age = EXPIRES
         self._gain = 0.0
         self._joint = -1
@@ -34,22 +40,27 @@ class JointTest:
         command.enable = 1
         command.q_des[:] = legs.q
         command.kd_joint[:] = self._damping
-        key = None if test is None else (test.run, test.seq)
-        self._age = 0.0 if key is not None and key != self._key else self._age + dt
+        key = _identity(test)
+        self._age = self._age + dt if key == self._key else 0.0
         self._key = key
-        if test is None or not test.hold or self._age >= EXPIRES or not 0 <= test.joint < robot.num_joints:
+        if test is None or not self._held(test):
             self._gain = 0.0
             return command
         if test.joint != self._joint:
             self._joint, self._gain = test.joint, 0.0
         self._gain = min(1.0, self._gain + dt / RAMP)
         j = test.joint
-        kp, kd = self._gain * max(test.kp, 0.0), max(test.kd, 0.0)
+        kp = self._gain * max(test.kp, 0.0)
+        kd = self._damping[j] + self._gain * (max(test.kd, 0.0) - self._damping[j])
         q_des = float(np.clip(test.q_des, robot.q_lower[j], robot.q_upper[j]))
-        # A torque limit below the drive's: shorten the error so that the PD cannot ask for more.
+        qd_des = self._gain * float(np.clip(test.qd_des, -robot.qd_max[j], robot.qd_max[j]))
+        # A torque limit below the drive's: the gains give way so that the PD cannot ask for more.
         limit = min(max(test.tau_limit, 0.0), float(robot.tau_max[j]))
-        wanted = kp * (q_des - legs.q[j]) + kd * (test.qd_des - legs.qd[j])
-        scale = min(1.0, limit / abs(wanted)) if wanted else 1.0
-        command.q_des[j], command.qd_des[j] = q_des, test.qd_des
+        torque = abs(kp * (q_des - legs.q[j]) + kd * (qd_des - legs.qd[j]))
+        scale = min(1.0, limit / torque) if torque > 0 else 1.0
+        command.q_des[j], command.qd_des[j] = q_des, qd_des
         command.kp_joint[j], command.kd_joint[j] = scale * kp, scale * kd
         return command
+
+    def _held(self, test: JointTestMessage) -> bool:
+        return bool(test.hold) and self._age < EXPIRES and 0 <= test.joint < self._robot.num_joints and test.finite()

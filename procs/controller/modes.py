@@ -11,16 +11,19 @@ EDGES: dict[str, tuple[str, ...]] = {
     "down": ("stand", "shutdown"),
     "stand": ("down", "walk", "shutdown"),
     "walk": ("stand",),
-    "recover": ("stand",),
+    "recover": ("stand", "shutdown"),
     "joint_test": ("ready", "shutdown"),
     "shutdown": ("idle",),
     "damping": ("ready",),
     "estop": (),
 }
-TARGETS = tuple(mode for mode in EDGES if mode not in ("damping", "estop"))
-# Modes in which the legs carry the robot: tilt and bad states count as a fall here.
-CARRYING = ("stand", "walk")
-MOVING = ("down", "stand", "walk", "recover")
+FORCED = ("damping", "estop")  # entered by faults and by the button, never on request
+TARGETS = tuple(mode for mode in EDGES if mode not in FORCED)
+# Modes in which a tilted body is a fall.
+UPRIGHT = ("down", "stand", "walk")
+# Modes in which joints are driven: there they must keep within their limits, and inputs must be fresh.
+DRIVEN = ("down", "stand", "walk", "recover", "joint_test", "shutdown")
+SHOWN = 40  # characters of an unknown name that are repeated
 
 
 def path(start: str, target: str) -> list[str]:
@@ -51,33 +54,24 @@ class ModeMachine:
         """A new run: idle, nothing asked."""
         self.mode, self.target = "idle", "idle"
         self.busy = False
-        self.reason = ""
+        self.reason = ""  # why the last request was refused or the mode forced
+        self.cause = ""  # why the mode was forced last
         self.since = 0  # ticks in this mode
-        self._asked = ""
-        self._stale = False  # after damping: the old target does not count, only a new request does
 
     def ask(self, target: str) -> None:
-        """A commanded mode, given again and again while it is held; what cannot be is refused once, with the reason."""
-        if target == self._asked or not target:
-            return
-        self._asked = target
-        self._stale = False
+        """A new request. What cannot be is refused with the reason and changes nothing."""
         if target not in TARGETS:
-            self.reason = f"{target!r} is not a mode; there are {', '.join(TARGETS)}"
-        elif target != self.mode and not path(self.mode, target):
-            self.reason = f"no way from {self.mode} to {target}"
+            self.reason = f"{target[:SHOWN]!r} is not a mode; there are {', '.join(TARGETS)}"
         elif self.busy and self.mode == "shutdown":
             self.reason = "busy shutting down"
+        elif target != self.mode and not path(self.mode, target):
+            self.reason = f"no way from {self.mode} to {target}"
         else:
             self.target, self.reason = target, ""
 
-    def forget_request(self) -> None:
-        """The next request counts even if it is the one already held."""
-        self._asked = ""
-
     def next(self) -> str:
         """The mode to enter now on the way to the target, or the present one."""
-        if self._stale or (self.busy and self.target != "shutdown"):
+        if self.busy and (self.target != "shutdown" or self.mode in ("walk", "shutdown")):
             return self.mode
         chain = path(self.mode, self.target)
         return chain[0] if chain else self.mode
@@ -87,18 +81,17 @@ class ModeMachine:
         self.mode, self.busy, self.since = mode, busy, 0
 
     def done(self) -> None:
-        """The transition into the mode is complete."""
+        """The transition is complete."""
         self.busy = False
 
     def refuse(self, reason: str) -> None:
-        """The target's guard fails: stay, say why, drop the target."""
+        """A guard on the way to the target fails: stay, say why, drop the target."""
         self.target, self.reason = self.mode, reason
 
     def force(self, mode: str, reason: str) -> None:
-        """Damping or estop: what was asked for no longer counts."""
+        """Damping or estop: what was asked for no longer counts, only a new request leads on."""
         self.enter(mode, busy=False)
-        self.target, self.reason = mode, reason
-        self._stale = True
+        self.target, self.reason, self.cause = mode, reason, reason
 
     def allowed(self) -> list[str]:
         """Targets that would be accepted now."""

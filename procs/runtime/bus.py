@@ -12,6 +12,7 @@ import lcm
 
 from lcmtypes.channels import Channel
 from lcmtypes.message import DecodeError, Message
+from procs.runtime.packet_filter import PacketFilter
 
 LOG = logging.getLogger(__name__)
 
@@ -39,6 +40,8 @@ class Bus:
         self.url = url
         self.counts: Counter[str] = Counter()
         self.last_error = ""
+        self._filter = PacketFilter(url)
+        self._subscribed: list[tuple[Any, str | None]] = []  # handle and channel name; None: a pattern
         self._poll = None
         if not url.startswith("memq"):
             self._poll = select.poll()
@@ -51,12 +54,20 @@ class Bus:
             handle = self._lcm.subscribe(channel.name, self._decoder(channel, handler))
             handle.set_queue_capacity(0)  # unbounded: the runner drains all and keeps the newest
             handles.append(handle)
+            self._subscribed.append((handle, channel.name))
+        self._select_packets()
         return handles
 
     def unsubscribe(self, handles: Iterable[Any]) -> None:
         """Undo subscribe."""
         for handle in handles:
             self._lcm.unsubscribe(handle)
+            self._subscribed = [(h, name) for h, name in self._subscribed if h is not handle]
+        self._select_packets()
+
+    def _select_packets(self) -> None:
+        names = {name for _, name in self._subscribed}
+        self._filter.set(None if None in names else {n for n in names if n is not None})
 
     def _decoder(self, channel: Channel, handler: Callable[[Channel, Any], None]) -> Callable[[str, bytes], None]:
         decode = channel.type.decode
@@ -84,6 +95,8 @@ class Bus:
         """Undecoded bytes of all channels matching a regular expression."""
         handle = self._lcm.subscribe(pattern, handler)
         handle.set_queue_capacity(0)
+        self._subscribed.append((handle, None))
+        self._select_packets()
         return handle
 
     def publish(self, channel: Channel, message: Message) -> bool:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from config.scenario import Command
-from lcmtypes.channels import ESTOP, MOTION_COMMAND
-from lcmtypes.generated import Estop, MotionCommand
+from lcmtypes.channels import ESTOP, MOTION_COMMAND, RESET
+from lcmtypes.generated import Estop, MotionCommand, Reset
 from procs.runtime.engine import Sent
 
 FIELDS = ("mode", "gait", "vx", "vy", "yaw_rate", "height", "roll", "pitch")
 
 
 class CommandPlayer:
-    """Turns a list of commands into messages by plant tick. Each command changes only the fields it names."""
+    """Turns a list of commands into messages by plant tick. Each command changes only the fields it names.
+
+    A scenario's reset releases the latch as on hardware; the run goes on, or the scenario would never end.
+    """
 
     def __init__(self, commands: list[Command], dt: float, source: str = "scenario") -> None:
         self._dt, self._source = dt, source
@@ -35,6 +38,11 @@ class CommandPlayer:
                 estop.utime, estop.run, estop.seq = utime, run, seq
                 estop.source, estop.reason = self._source, "scenario"
                 sent.append((ESTOP, estop))
+            if command.reset:
+                reset = Reset()
+                reset.utime, reset.run, reset.seq = utime, run, seq
+                reset.source, reset.reason = self._source, "scenario"
+                sent.append((RESET, reset))
         if not self._fields:
             return sent
         motion = MotionCommand()

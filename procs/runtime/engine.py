@@ -42,7 +42,7 @@ class Engine:
         self._run: int | None = None
         self._seq = -1
         self._answer: Sent = []
-        self._operators = tuple(r.channel for r in spec.reads if r.kind == "latest")
+        self._period = -1  # seq // every of the core's last step
 
     @property
     def last(self) -> tuple[int | None, int]:
@@ -67,15 +67,17 @@ class Engine:
             self.counts.repeated += 1
             return self._answer
         if trigger.run != self._run:
-            self._run = trigger.run
+            self._run, self._answer, self._period = trigger.run, [], -1
             self.core.reset()
         elif trigger.seq > self._seq + 1:
             self.counts.missed += trigger.seq - self._seq - 1
         self._seq = trigger.seq
         self.counts.ticks += 1
-        if spec.every > 1 and trigger.seq % spec.every and self._answer:
+        period = trigger.seq // spec.every
+        if period == self._period and self._answer:
             self._answer = [(channel, _again(message, trigger)) for channel, message in self._answer]
             return self._answer
+        self._period = period
         used = [-1 if inputs[r.channel] is None else inputs[r.channel].seq for r in spec.reads]
         outputs = self.core.step(inputs)
         self._answer = []

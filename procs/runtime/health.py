@@ -37,7 +37,8 @@ class Health:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.instance = secrets.randbits(62)
+        # Ordered by age on one machine, so that of two processes of one name the elder stays.
+        self.instance = (time.monotonic_ns() >> 16 << 16) | secrets.randbits(16)
         self.state = "starting"
         self.steps = Times()  # us
         self._due = 0.0

@@ -16,6 +16,7 @@ class Inbox:
         self.spec = spec
         self.trigger: Message | None = None
         self.skipped = 0  # triggers replaced before they were stepped
+        self.old = 0  # triggers that came after a newer one of their run
         self._held: dict[Channel, Message] = {}
         self._ticks: dict[Channel, dict[tuple[int, int], Message]] = {
             r.channel: {} for r in spec.reads if r.kind != "latest"
@@ -24,8 +25,11 @@ class Inbox:
     def put(self, channel: Channel, message: Message) -> None:
         """Store one message; a trigger replaces the one that waits (the newest wins)."""
         if channel is self.spec.trigger:
-            if self.trigger is not None and (message.run, message.seq) != (self.trigger.run, self.trigger.seq):
-                self.skipped += 1
+            waiting = self.trigger
+            if waiting is not None and waiting.run == message.run and message.seq <= waiting.seq:
+                self.old += message.seq < waiting.seq
+                return
+            self.skipped += waiting is not None
             self.trigger = message
         elif channel in self._ticks:
             ticks = self._ticks[channel]

@@ -18,7 +18,8 @@ from procs.runtime.spec import ProcessSpec
 
 LOG = logging.getLogger(__name__)
 
-PATIENCE = 0.1  # s to wait for an input that belongs to the trigger's tick before stepping without it
+PATIENCE = 0.1  # s lock step waits for an input that belongs to the tick before stepping without it
+REAL_TIME_PATIENCE = 0.001  # s that real time waits for an input of the same tick (packets may overtake)
 
 
 class LiveProcess:
@@ -31,7 +32,8 @@ class LiveProcess:
         self.health = Health(spec.name)
         self.single = Single(bus, self.health)
         self.stopping = False
-        self._waiting: tuple[int, int, float] | None = None  # run, seq of the trigger that waits, and since when
+        self._deadline: float | None = None  # until when a trigger waits for its inputs
+        self._skipped_before = 0  # triggers skipped before the first step of a run: the engine sees no gap there
         bus.subscribe(spec.channels, self._on_message)
 
     def _on_message(self, channel: Channel, message: Any) -> None:
@@ -40,12 +42,15 @@ class LiveProcess:
     def run(self) -> None:
         """Step on triggers until stopped; raises DuplicateProcessError if another of this name is there."""
         self.single.claim()
+        warm_up = getattr(self.engine.core, "warm_up", None)
+        if warm_up is not None:
+            warm_up()
         self.health.state = "waiting"
         while not self.stopping:
-            waiting = self._waiting is not None
-            self.bus.wait(min(0.005 if waiting else 0.2, self.health.until_due()))
+            left = 0.2 if self._deadline is None else self._deadline - time.monotonic()
+            self.bus.wait(min(left, self.health.until_due()))
             self.step()
-            self.single.answer()
+            self.single.check()
             if self.health.due():
                 self.report()
         self.health.state = "stopping"
@@ -66,8 +71,11 @@ class LiveProcess:
                 return False
             for channel in missing:
                 inputs[channel] = self.inbox.newest(channel, trigger.run)
-        self._waiting = None
+        self._deadline = None
         self.inbox.trigger = None
+        if self.engine.last[0] != trigger.run:
+            self._skipped_before += self.inbox.skipped
+        self.inbox.skipped = 0
         begin = time.perf_counter()
         sent = self.engine.step(inputs)
         for channel, message in sent:
@@ -77,22 +85,21 @@ class LiveProcess:
         return True
 
     def _wait_for(self, trigger: Message, missing: list[Channel]) -> bool:
-        """True while a missing input may still come: always for the same tick's, in lock step also the previous's."""
-        same = {r.channel for r in self.spec.reads if r.kind == "same"}
-        if not getattr(trigger, "lock_step", 0) and not same.intersection(missing):
-            return False  # real time: the newest there is
-        key = (trigger.run, trigger.seq)
+        """True while a missing input may still come; a newer trigger in between does not begin the wait again."""
+        real_time = not getattr(trigger, "lock_step", 1)  # only the plant's own message says so
+        if real_time and not any(r.kind == "same" and r.channel in missing for r in self.spec.reads):
+            return False  # the newest there is
         now = time.monotonic()
-        if self._waiting is None or self._waiting[:2] != key:
-            self._waiting = (*key, now)
-        return now - self._waiting[2] < PATIENCE
+        if self._deadline is None:
+            self._deadline = now + (REAL_TIME_PATIENCE if real_time else PATIENCE)
+        return now < self._deadline
 
     def report(self) -> None:
         """Publish proc_health."""
         counts, bus = self.engine.counts, self.bus
         health = self.health.message()
-        health.ticks, health.old, health.repeated = counts.ticks, counts.old, counts.repeated
-        health.missed = counts.missed
+        health.ticks, health.old, health.repeated = counts.ticks, counts.old + self.inbox.old, counts.repeated
+        health.missed = counts.missed + self._skipped_before
         health.decode_errors = bus.counts["decode_errors"]
         health.not_finite = bus.counts["not_finite"] + counts.not_finite
         health.last_error = counts.last_error or bus.last_error

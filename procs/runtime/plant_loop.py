@@ -7,9 +7,9 @@ and the rollout runner call `sample` and `command` in turn; times are counted in
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from lcmtypes.channels import IMU, JOINT_STATE
+from lcmtypes.channels import ESTOP, IMU, JOINT_STATE, RESET, Channel
 from lcmtypes.generated import JointCommand
 from lcmtypes.message import Message
 from procs.model.robot import Robot
@@ -25,12 +25,12 @@ class PlantCounts:
     """What the loop counted since its start."""
 
     accepted: int = 0
+    missed: int = 0  # ticks between accepted commands that got none
     refused: int = 0  # commands of another run, of the future, too old or not finite
     damped: int = 0  # ticks in damping by the watchdog, the latch or bad samples
     estops: int = 0
     rejected_samples: int = 0
     last_error: str = ""
-    events: list[str] = field(default_factory=list)
 
 
 class PlantLoop:
@@ -97,6 +97,7 @@ class PlantLoop:
             self.counts.refused += 1
             self.counts.last_error = reason
             return False
+        self.counts.missed += command.seq - self._newest - 1
         self._command, self._newest = command, command.seq
         self.counts.accepted += 1
         return True
@@ -111,6 +112,14 @@ class PlantLoop:
     def release(self) -> None:
         """Release the latch (a `reset` on hardware; the controller starts from ready with ramped gains)."""
         self.latched = ""
+        self._check.fatal = ""  # said again at the next sample if it still holds
+
+    def obey(self, channel: Channel, message: Message) -> None:
+        """The scenario's own estop or reset of this tick; other channels mean nothing here."""
+        if channel is ESTOP:
+            self.latch(f"estop by {message.source}: {message.reason}")  # type: ignore[attr-defined]
+        elif channel is RESET:
+            self.release()
 
     def act(self) -> None:
         """End of tick: give the plant the accepted command, or damping if there is a reason for it."""
@@ -122,7 +131,7 @@ class PlantLoop:
             self.plant.write(JointCommand(self.robot.num_joints))  # disabled
         elif self.latched or age >= self._watchdog:
             self.counts.damped += 1
-            if self.state == "running":
+            if self.state not in ("damping", "latched"):
                 reason = self.latched or f"no joint_command for {age} ticks"
                 self.counts.last_error = f"damping at tick {self.seq}: {reason}"
                 LOG.warning(self.counts.last_error)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable
 
-from lcmtypes.channels import ESTOP, JOINT_COMMAND, Channel
+from lcmtypes.channels import JOINT_COMMAND, Channel
 from lcmtypes.message import Message
 from procs.runtime.engine import Engine, Sent
 from procs.runtime.inbox import Inbox
@@ -34,8 +34,8 @@ class Rollout:
             self.observe(channel, message)
             if channel is JOINT_COMMAND:
                 self.loop.accept(message)  # type: ignore[arg-type]
-            elif channel is ESTOP:
-                self.loop.latch(f"estop by {message.source}: {message.reason}")  # type: ignore[attr-defined]
+            else:
+                self.loop.obey(channel, message)
             for inbox in self._readers.get(channel, ()):
                 inbox.put(channel, message)
 

@@ -8,6 +8,7 @@ from lcmtypes.generated import Imu, JointState
 from procs.model.robot import Robot
 
 GOOD, PREDICTED, LOST = 0, 1, 2
+SEVERAL = 5  # ticks for which more joints than may be predicted are borne: one garbled frame holds half the robot
 
 
 class SampleCheck:
@@ -16,8 +17,9 @@ class SampleCheck:
     def __init__(self, robot: Robot) -> None:
         safety = robot.description.safety
         self._dt = robot.dt
+        self._names = robot.joint_names
         self._most = safety.reject_joints
-        self._time = safety.reject_time
+        self._ticks = round(safety.reject_time / robot.dt)
         quanta = [(a.position_quantum, a.velocity_quantum) for a in robot.actuators]
         self._jump = robot.per_joint([safety.jump_quanta * (p + v * robot.dt) for p, v in quanta])
         self._qd_max = robot.qd_max
@@ -27,12 +29,13 @@ class SampleCheck:
 
     def reset(self) -> None:
         """A new run."""
+        n = len(self._names)
         self.fatal = ""
-        self._q: np.ndarray | None = None
-        self._qd = np.zeros(0)
-        self._bad = np.zeros(0)
+        self._q = np.full(n, np.nan)  # last good or predicted position; NaN: none yet
+        self._qd = np.zeros(n)
+        self._bad = np.zeros(n, int)  # ticks since the last good sample
         self._imu: Imu | None = None
-        self._imu_age = 0.0
+        self._imu_bad = 0
 
     def check(self, imu: Imu, joints: JointState) -> int:
         """Replace bad values by predicted ones and mark them; returns how many samples were rejected."""
@@ -41,29 +44,27 @@ class SampleCheck:
     def _check_imu(self, imu: Imu) -> int:
         norm = float(np.dot(imu.quat, imu.quat)) if imu.finite() else 0.0
         if imu.valid and abs(norm - 1.0) < 0.01:
-            self._imu, self._imu_age = imu, 0.0
+            self._imu, self._imu_bad = imu, 0
             return 0
-        self._imu_age += self._dt
+        self._imu_bad += 1
         if self._imu is None:
             imu.quat[:], imu.gyro[:], imu.accel[:] = (1, 0, 0, 0), 0, 0
         else:
             imu.quat[:], imu.gyro[:], imu.accel[:] = self._imu.quat, self._imu.gyro, self._imu.accel
         imu.valid = 0
         imu.status = imu.status or "rejected: not finite or not a unit quaternion"
-        if self._imu_age > self._time:
-            self.fatal = f"imu lost for {1e3 * self._imu_age:.0f} ms"
+        if self._imu_bad > self._ticks:
+            self.fatal = f"imu lost for {1e3 * self._imu_bad * self._dt:.0f} ms"
         return 1
 
     def _check_joints(self, joints: JointState) -> int:
         q, qd, tau = joints.q, joints.qd, joints.tau
-        if self._q is None:
-            self._q, self._qd = q.copy(), qd.copy()
-            self._bad = np.zeros(len(q))
         predicted = self._q + self._dt * self._qd
         # A joint cannot move faster than its drive allows: what did so anyway was misread.
-        reach = 2.0 * self._qd_max * self._dt * (1.0 + self._bad / self._dt) + self._jump
+        reach = 2.0 * self._qd_max * self._dt * (1 + self._bad) + self._jump
         with np.errstate(invalid="ignore"):
-            good = (np.abs(q - self._q) <= reach) & (np.abs(qd) <= 3.0 * self._qd_max) & np.isfinite(tau)
+            good = (np.abs(q - self._q) <= reach) | np.isnan(self._q)
+            good &= (np.abs(qd) <= 3.0 * self._qd_max) & np.isfinite(tau)
             good &= (q > self._lower) & (q < self._upper) & (joints.fault == GOOD)
         if good.all():
             self._q, self._qd = q.copy(), qd.copy()
@@ -72,18 +73,17 @@ class SampleCheck:
             return 0
         bad = ~good
         self._bad[good] = 0
-        self._bad[bad] += self._dt
-        q[bad], qd[bad], tau[bad] = predicted[bad], self._qd[bad], 0.0
-        finite = np.isfinite(q) & np.isfinite(qd)
-        q[~finite], qd[~finite] = 0.0, 0.0  # a first sample that is bad has nothing to be predicted from
+        self._bad[bad] += 1
+        self._q, self._qd = np.where(good, q, predicted), np.where(good, qd, self._qd)
+        q[:], qd[:], tau[bad] = self._q, self._qd, 0.0
+        q[np.isnan(q)] = 0.0  # a first sample that is bad has nothing to be predicted from
         joints.fault[bad] = PREDICTED
-        joints.age[:] = self._bad
+        joints.age[:] = self._bad * self._dt
         joints.status = f"{int(bad.sum())} joints rejected"
-        self._q, self._qd = q.copy(), qd.copy()
-        if self._bad.max() > self._time or bad.sum() > self._most:
-            joints.fault[self._bad > self._time] = LOST
-        if self._bad.max() > self._time:
-            self.fatal = f"joint {int(self._bad.argmax())} lost for {1e3 * self._bad.max():.0f} ms"
-        elif bad.sum() > self._most and self._bad.max() > 5 * self._dt:
+        worst, lost = int(self._bad.argmax()), self._bad > self._ticks
+        joints.fault[lost] = LOST
+        if lost.any():
+            self.fatal = f"joint {self._names[worst]} lost for {1e3 * self._bad[worst] * self._dt:.0f} ms"
+        elif bad.sum() > self._most and self._bad[worst] > SEVERAL:
             self.fatal = f"{int(bad.sum())} joints lost at once"
         return int(bad.sum())

@@ -17,7 +17,7 @@ class DuplicateProcessError(RuntimeError):
 
 
 class Single:
-    """Announces a process and answers the announcement of a younger one."""
+    """Announces a process; of two with one name the younger ends, whenever they meet."""
 
     def __init__(self, bus: Bus, health: Health) -> None:
         self._bus, self._health = bus, health
@@ -27,12 +27,12 @@ class Single:
 
     def _on_health(self, _channel: object, other: ProcHealth) -> None:
         mine = self._health
-        if other.name != mine.name or other.instance == mine.instance:
+        if other.name != mine.name or other.instance == mine.instance or other.state == "stopping":
             return
-        if other.state != "starting":
+        if other.instance < mine.instance:
             self._elder = other
-        elif mine.state != "starting" or mine.instance < other.instance:
-            self._asked = True  # tell the younger (or, of two at once, the one with the larger number) that we exist
+        else:
+            self._asked = True  # tell the younger that we exist
 
     def claim(self) -> None:
         """Ask for an elder and wait a moment; DuplicateProcessError if one answers."""
@@ -40,18 +40,16 @@ class Single:
         self._bus.publish(PROC_HEALTH, self._health.message())
         while time.monotonic() < end:
             self._bus.wait(0.02)
-            self.answer()
-            if self._elder is not None:
-                raise DuplicateProcessError(
-                    f"a process named {self._health.name} already runs on {self._bus.url} "
-                    f"(instance {self._elder.instance:x}, {self._elder.ticks} ticks); "
-                    "stop it first or use another --lcm-url"
-                )
+            self.check()
 
-    def answer(self) -> None:
-        """Answer a younger one's announcement, if there was one."""
+    def check(self) -> None:
+        """Answer a younger one of our name; DuplicateProcessError if there is an elder (also one heard of late)."""
+        if self._elder is not None:
+            elder = self._elder
+            raise DuplicateProcessError(
+                f"a process named {elder.name} already runs on {self._bus.url} "
+                f"(instance {elder.instance:x}, {elder.ticks} ticks); stop it first or use another --lcm-url"
+            )
         if self._asked:
             self._asked = False
-            health = self._health.message()
-            health.state = "running"
-            self._bus.publish(PROC_HEALTH, health)
+            self._bus.publish(PROC_HEALTH, self._health.message())
