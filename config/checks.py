@@ -90,9 +90,6 @@ def check_gaits(legs: Legs, control: Control) -> Iterator[Problem]:
         path = f"control.gaits.{name}"
         if len(gait.offsets) != count:
             yield Problem(f"{path}.offsets", gait.offsets, f"want {count} numbers, one per leg")
-        others = [g for g in gaits if g != name]
-        if gait.via is not None and gait.via not in others:
-            yield Problem(f"{path}.via", gait.via, f"want another gait: {', '.join(others)}")
         if gait.vx is not None:
             yield from _ordered(f"{path}.vx", gait.vx)
 

@@ -144,7 +144,6 @@ class Gait(Section):
     duty: Annotated[float, Field(gt=0, le=1)]
     offsets: list[Fraction]
     swing_height: Positive | None = None  # m, else foothold.swing_height
-    via: str | None = None  # gait through which a switch to and from this one goes
     height: Positive | None = None  # m, else nominal_height
     vx: Range | None = None  # m/s, narrower command range for this gait
 
@@ -257,8 +256,8 @@ class Estimator(Section):
     contact_force: Noise  # N: force at which contact is as likely as not
     contact_force_scale: Noise  # N
     contact_force_delay: NonNegative = 0.004  # s, low-pass of foot forces
-    complementary_gain: NonNegative = 0.5  # 1/s
-    gyro_bias_gain: NonNegative = 0.05
+    complementary_gain: NonNegative = 0.1  # 1/s
+    gyro_bias_gain: NonNegative = 0.002
     source: str
 
 

@@ -8,7 +8,7 @@ from lcmtypes import generated as types
 from lcmtypes.message import Message
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # compared and hashed by identity: each channel exists once
 class Channel:
     """A named stream of one message type.."""
 

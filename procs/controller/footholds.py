@@ -58,14 +58,58 @@ def plan_footholds(
     return out
 
 
+@njit(cache=True)
+def feet_in_world(position: np.ndarray, R_wb: np.ndarray, mounts: np.ndarray, p: np.ndarray) -> np.ndarray:
+    """Foot centres (L, 3) m in the world from their places p (L, 3) relative to the first joints, body axes."""
+    out = np.empty_like(p)
+    for leg in range(p.shape[0]):
+        for i in range(3):
+            out[leg, i] = position[i]
+            for k in range(3):
+                out[leg, i] += R_wb[i, k] * (p[leg, k] + mounts[leg, k])
+    return out
+
+
+@njit(cache=True)
 def fit_plane(points: np.ndarray) -> np.ndarray:
     """Least-squares plane (3,) = (z0, dz/dx, dz/dy) through points (L, 3)."""
-    centre = points.mean(axis=0)
-    d = points - centre
-    xx, xy, yy = float(d[:, 0] @ d[:, 0]), float(d[:, 0] @ d[:, 1]), float(d[:, 1] @ d[:, 1])
-    xz, yz = float(d[:, 0] @ d[:, 2]), float(d[:, 1] @ d[:, 2])
+    n = points.shape[0]
+    cx = cy = cz = 0.0
+    for i in range(n):
+        cx, cy, cz = cx + points[i, 0] / n, cy + points[i, 1] / n, cz + points[i, 2] / n
+    xx = xy = yy = xz = yz = 0.0
+    for i in range(n):
+        dx, dy, dz = points[i, 0] - cx, points[i, 1] - cy, points[i, 2] - cz
+        xx, xy, yy = xx + dx * dx, xy + dx * dy, yy + dy * dy
+        xz, yz = xz + dx * dz, yz + dy * dz
     det = xx * yy - xy * xy
-    if det < 1e-8:
-        return np.array([centre[2], 0.0, 0.0])
-    bx, by = (xz * yy - yz * xy) / det, (yz * xx - xz * xy) / det
-    return np.array([centre[2] - bx * centre[0] - by * centre[1], bx, by])
+    out = np.zeros(3)
+    out[0] = cz
+    if det >= 1e-8:
+        out[1], out[2] = (xz * yy - yz * xy) / det, (yz * xx - xz * xy) / det
+        out[0] -= out[1] * cx + out[2] * cy
+    return out
+
+
+@njit(cache=True)
+def track_ground(
+    feet: np.ndarray,
+    stance: np.ndarray,
+    contact: np.ndarray,
+    foot_radius: float,
+    gain: float,
+    points: np.ndarray,
+    plane: np.ndarray,
+    lift: np.ndarray,
+) -> None:
+    """Update in place: `points` (L, 3) where each leg last stood firmly, `plane` (3,) filtered through them, and
+    `lift` (L, 3), the foot centres at the end of the stance, from which the next swing starts."""  # fmt: skip
+    for leg in range(feet.shape[0]):
+        if stance[leg]:
+            lift[leg] = feet[leg]
+            if contact[leg] > 0.5:
+                points[leg] = feet[leg]
+                points[leg, 2] -= foot_radius
+    fitted = fit_plane(points)
+    for i in range(3):
+        plane[i] += gain * (fitted[i] - plane[i])

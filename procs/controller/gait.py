@@ -111,31 +111,21 @@ class GaitSchedule:
         standing = self.stance == 1
         self.until[standing] = np.asarray(chosen)[standing]
 
-    def update(self, t: float) -> np.ndarray:
-        """Advance to t; returns 1 for legs that lift off now, -1 for those that land, else 0."""
-        events = np.zeros(self._num_legs, np.int8)
+    def update(self, t: float) -> None:
+        """Advance to t: legs whose time has come lift off or land."""
         for leg in range(self._num_legs):
             if t < self.until[leg]:
                 continue
             now = self.until[leg]
             self.since[leg] = now
             if self.stance[leg]:
-                self.stance[leg], events[leg] = 0, 1
+                self.stance[leg] = 0
                 self.until[leg] = now + self.swing_time
             else:
-                self._land(leg, now)
-                events[leg] = -1
-        return events
-
-    def _land(self, leg: int, t: float) -> None:
-        self.stance[leg], self.since[leg] = 1, t
-        self.until[leg] = next_lift(t + self.min_stance, self.period, self.duty, self.origin, self.offsets[leg])
-
-    def land_early(self, leg: int, t: float) -> None:
-        """A foot has met the ground before its time; it lifts off when it would have anyway."""
-        planned = self.until[leg]
-        self._land(leg, planned)
-        self.since[leg] = t
+                self.stance[leg] = 1
+                self.until[leg] = next_lift(
+                    now + self.min_stance, self.period, self.duty, self.origin, self.offsets[leg]
+                )
 
     def table(self, t: float, step: float, horizon: int) -> tuple[np.ndarray, np.ndarray]:
         """contact_table from the state at t."""

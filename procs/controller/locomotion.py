@@ -10,7 +10,7 @@ import numpy as np
 from lcmtypes.generated import BodyState, ContactPlan, LegCommand, LegState, MpcDebug
 from procs.controller.command import Wanted
 from procs.controller.convex_mpc import ConvexMpc, MpcStatus
-from procs.controller.footholds import fit_plane, plan_footholds, plane_height
+from procs.controller.footholds import feet_in_world, fit_plane, plan_footholds, plane_height, track_ground
 from procs.controller.gait import GaitSchedule
 from procs.controller.mpc_problem import body_path, lever_arms
 from procs.controller.swing import leg_targets, swing_torques
@@ -59,8 +59,10 @@ class Locomotion:
             (np.full(robot.num_legs, hold.forward), hold.outward * np.sign(rest[:, 1])), axis=1
         )
         self.joint_inertia = robot.joint_inertia(stand)
-        self._kp_swing, self._kd_swing = np.array(control.swing.kp), np.array(control.swing.kd)
-        self._kp_stance, self._kd_stance = np.array(control.stance.kp), np.array(control.stance.kd)
+        # Gains by stance: row 0 swings, row 1 stands.
+        self._kp = np.array((control.swing.kp, control.stance.kp))
+        self._kd = np.array((control.swing.kd, control.stance.kd))
+        self._kd_joint = np.repeat([[control.swing.kd_joint], [control.stance.kd_joint]], 3, axis=1)
         self._ahead = mpc.step * np.arange(1, mpc.horizon + 1)
         self._failures = 0
         self.start(0.0, None, None, control.default_gait)
@@ -81,7 +83,7 @@ class Locomotion:
         if body is None or legs is None:
             return
         R = quat_to_matrix(body.quat)
-        feet = body.position + (legs.p + self.robot.chains.mount_position) @ R.T
+        feet = feet_in_world(body.position, R, self.robot.chains.mount_position, legs.p)
         self._contact_points[:] = feet
         self._contact_points[:, 2] -= self.robot.foot_radius
         self._lift[:] = feet
@@ -95,7 +97,7 @@ class Locomotion:
         return bool(self.gait.stance.all()) and self.gait.duty >= 1.0
 
     def switch(self, name: str, t: float) -> None:
-        """Change the gait while walking, through the gait named `via` where one is needed."""
+        """Change the gait while walking."""
         if name != self.gait.name:
             self.gait.switch(name, t)
 
@@ -104,11 +106,12 @@ class Locomotion:
         robot, gait, hold = self.robot, self.gait, self.control.foothold
         R = quat_to_matrix(body.quat)
         yaw = float(body.rpy[2])
-        feet = body.position + (legs.p + robot.chains.mount_position) @ R.T
-        events = gait.update(t)
-        self._lift[events == 1] = feet[events == 1]
-        standing = gait.stance == 1
-        self._track_ground(feet, standing, body.contact)
+        feet = feet_in_world(body.position, R, robot.chains.mount_position, legs.p)
+        gait.update(t)
+        track_ground(
+            feet, gait.stance, body.contact, robot.foot_radius, min(1.0, robot.dt / PLANE_TIME), self._contact_points,
+            self._plane, self._lift,
+        )  # fmt: skip
         c, s = math.cos(yaw), math.sin(yaw)
         vx, vy = wanted.velocity
         velocity = np.array([c * vx - s * vy, s * vx + c * vy])
@@ -129,8 +132,7 @@ class Locomotion:
             robot.foot_radius,
             hold.touchdown_depth,
         )
-        self._ends[~standing] = ends[~standing]
-        self._ends[standing] = feet[standing]
+        self._ends = np.where(gait.stance[:, None] == 1, feet, ends)
         progress = gait.progress(t)
         debug = None
         if self._next_mpc <= 0:
@@ -142,16 +144,8 @@ class Locomotion:
         plan = ContactPlan(robot.num_legs)
         plan.stance[:] = gait.stance
         plan.phase[:] = progress
-        plan.contact[:] = np.where(standing, np.maximum(progress, 1e-6), 0.0)
+        plan.contact[:] = gait.stance * np.maximum(progress, 1e-6)
         return WalkOutputs(command, plan, debug)
-
-    def _track_ground(self, feet: np.ndarray, standing: np.ndarray, contact: np.ndarray) -> None:
-        """Plane through the points where each leg last stood firmly."""
-        firm = standing & (contact > 0.5)
-        self._contact_points[firm] = feet[firm]
-        self._contact_points[firm, 2] -= self.robot.foot_radius
-        k = min(1.0, self.robot.dt / PLANE_TIME)
-        self._plane = self._plane + k * (fit_plane(self._contact_points) - self._plane)
 
     def _solve(
         self, t: float, body: BodyState, R: np.ndarray, velocity: np.ndarray, wanted: Wanted, height: float
@@ -252,16 +246,16 @@ class Locomotion:
         )
         command = LegCommand(robot.num_legs, robot.num_joints)
         command.enable = 1
-        standing = gait.stance[:, None] == 1
-        command.p_des[:] = p_des
-        command.v_des[:] = v_des
-        command.kp_cartesian[:] = np.where(standing, self._kp_stance, self._kp_swing)
-        command.kd_cartesian[:] = np.where(standing, self._kd_stance, self._kd_swing)
-        command.f_ff[:] = np.where(standing, -self._forces @ R, 0.0)  # the foot presses against the reaction
         _, J, _ = leg_kinematics(legs.q, robot.chains)
         command.tau_ff[:] = swing_torques(gait.stance, J, a_des, self.joint_inertia, SINGULAR)
         command.q_des[:] = legs.q
-        command.kd_joint[:] = np.where(np.repeat(gait.stance, 3) == 1, control.stance.kd_joint, control.swing.kd_joint)
+        standing = gait.stance == 1
+        command.kd_joint[:] = self._kd_joint[gait.stance].ravel()
+        command.f_ff[standing] = -self._forces[standing] @ R  # the foot presses against the reaction
+        command.p_des[:] = p_des
+        command.v_des[:] = v_des
+        command.kp_cartesian[:] = self._kp[gait.stance]
+        command.kd_cartesian[:] = self._kd[gait.stance]
         return command
 
 

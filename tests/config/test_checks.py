@@ -33,8 +33,6 @@ BROKEN: list[tuple[tuple[str | int, ...], Any, str]] = [
     ((*ROLL, "FR"), [2, 0, 1], "control.recover.roll.FR: want abad within -1.6..1.6"),
     (("control", "default_gait"), "trott", "control.default_gait: want one of "),
     (("control", "gaits", "trot", "offsets"), [0, 0.5], "control.gaits.trot.offsets: want 4 numbers, one per leg"),
-    (("control", "gaits", "trot", "via"), "trot", "control.gaits.trot.via: want another gait"),
-    (("control", "gaits", "trot", "via"), "trott", "control.gaits.trot.via: want another gait"),
     (("control", "gaits", "trot", "vx"), [1, -1], "control.gaits.trot.vx: want lower < upper"),
     (("control", "limits", "pitch"), [0.4, 0.4], "control.limits.pitch: want lower < upper"),
     (("control", "limits", "vx"), [0.1, 1], "control.limits.vx: want a range that holds 0"),
