@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from config.schema import Fraction, NonNegative, Number, Positive, Section, Vec3
+from config.types import Fraction, NonNegative, Number, Positive, Section, Vec3
 
 
 class Terrain(Section):

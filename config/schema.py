@@ -4,21 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
-Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-NonNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-Number = Annotated[float, Field(allow_inf_nan=False)]
-Fraction = Annotated[float, Field(ge=0, le=1)]
-Vec3 = tuple[Number, Number, Number]
-Positive3 = tuple[NonNegative, NonNegative, NonNegative]
-Range = tuple[Number, Number]  # lower, upper
-
-
-class Section(BaseModel):
-    """Base: unknown keys are errors, objects are frozen."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
+from config.bus import Bus
+from config.types import Fraction, NonNegative, Number, Positive, Positive3, Range, Section, Vec3
 
 
 class Inertial(Section):
@@ -308,3 +297,4 @@ class RobotDescription(Section):
     estimator: Estimator
     safety: Safety
     sim: Sim
+    bus: Bus | None = None  # None: simulated only
