@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import argparse
 import logging
 import signal
 import sys
 
-from config.load import load_scenario
+from config.load import ConfigError, load_scenario
+from config.problems import Problem
 from config.scenario import PlantOptions
 from procs.runtime.bus import Bus
 from procs.runtime.commands import CommandPlayer
@@ -16,6 +18,20 @@ from procs.runtime.plant_loop import PlantLoop
 from sim.plant import SimPlant
 
 LOG = logging.getLogger("sim")
+FASTEST = 100.0  # times real time
+
+
+def _pace(parser: argparse.ArgumentParser, text: str) -> float | None:
+    """Factor of real time; None: as fast as it can."""
+    if text == "max":
+        return None
+    try:
+        pace = float(text)
+    except ValueError:
+        pace = 0.0
+    if not 0 < pace <= FASTEST:
+        parser.error(f"--pace is max or a factor up to {FASTEST:g}, got {text!r}")
+    return pace
 
 
 def main() -> int:
@@ -28,8 +44,7 @@ def main() -> int:
     parser.add_argument("--suspended", action="store_true", help="hold the body in the air, as in a rig")
     parser.add_argument("--gui", action="store_true", help="PyBullet's window")
     args = parser.parse_args()
-    if args.pace != "max" and not 0 < float(args.pace) <= 100:
-        parser.error("--pace is max or a factor up to 100")
+    pace = _pace(parser, args.pace)
     prepare("sim", args)
 
     def run() -> None:
@@ -38,10 +53,13 @@ def main() -> int:
         seed = args.seed if args.seed is not None else scenario.seed if scenario else 1
         options = scenario.plant if scenario else PlantOptions(suspended=args.suspended)
         pushes, faults = (scenario.pushes, scenario.faults) if scenario else ((), ())
-        plant = SimPlant(robot, options, seed=seed, pushes=pushes, faults=faults, gui=args.gui)
+        try:
+            plant = SimPlant(robot, options, seed=seed, pushes=pushes, faults=faults, gui=args.gui)
+        except ValueError as error:
+            raise ConfigError(args.scenario or "sim", [Problem("scenario", args.scenario, str(error))]) from error
         live = LivePlant(
             "sim", PlantLoop(plant, robot), Bus(args.lcm_url), lock_step=not args.real_time,
-            pace=None if args.pace == "max" else float(args.pace),
+            pace=pace,
             player=CommandPlayer(scenario.commands, robot.dt) if scenario else None,
             duration=scenario.duration if scenario else None,
         )  # fmt: skip

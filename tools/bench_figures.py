@@ -124,6 +124,7 @@ def _real_time(raw: dict[str, Any], part: str = "real time") -> Iterator[Figure]
     for name, times in raw["step_us"].items():
         yield _spread(part, f"{name} step with sending", times)
     yield Figure(part, f"ticks whose command came late or never, of {losses['ticks']}", losses["missed"]["sim"], "")
+    yield Figure(part, "seconds that ended in damping or lost lock step", raw["trouble"], "", "<=", 0)
     yield Figure(part, "messages lost on the way to the recorder", losses["lost_messages"], "", "<=", 0)
 
 

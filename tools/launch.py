@@ -47,11 +47,12 @@ class Launcher:
     def __init__(self, url: str, directory: Path) -> None:
         self.url, self.directory = url, directory
         self.children: dict[str, Child] = {}
+        self.killed: set[str] = set()  # by a fault, and not started again
         directory.mkdir(parents=True, exist_ok=True)
 
     def start(self, name: str, module: str, *options: str) -> Child:
         """Start `python -m module` on our URL; its output goes to a file in the directory."""
-        command = [sys.executable, "-m", module, "--lcm-url", self.url, "--with-parent", *options]
+        command = [sys.executable, "-m", module, "--lcm-url", self.url, "--with-parent", str(os.getpid()), *options]
         output = self.directory / f"{name}.out"
         environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"}
         with output.open("ab") as sink:
@@ -76,7 +77,8 @@ class Launcher:
     def restart(self, name: str) -> Child:
         """Start a dead process again with the same command."""
         old = self.children[name]
-        options = old.command[old.command.index("--with-parent") + 1 :]
+        options = old.command[old.command.index("--with-parent") + 2 :]
+        self.killed.discard(name)
         return self.start(name, old.command[2], *options)
 
     def dead(self) -> list[Child]:
@@ -85,6 +87,7 @@ class Launcher:
 
     def kill(self, name: str) -> None:
         """SIGKILL one (a fault of a scenario)."""
+        self.killed.add(name)
         self.children[name].process.kill()
         self.children[name].process.wait()
 

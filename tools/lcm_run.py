@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import tempfile
 import time
 from collections.abc import Callable
@@ -11,14 +12,19 @@ from typing import Any
 import yaml
 
 from config.load import robot_text
-from config.scenario import Fault, Scenario
+from config.scenario import Scenario
 from lcmtypes.channels import BODY_STATE, JOINT_STATE, MODE_STATE, PROC_HEALTH, RESET, Channel
 from lcmtypes.generated import ModeState, Reset
+from lcmtypes.message import DecodeError
 from procs.model.robot import Robot
 from procs.runtime.bus import Bus
 from procs.runtime.logs import LogError
 from tools.launch import Launcher, private_url
 from tools.recording import Recording
+
+LOG = logging.getLogger(__name__)
+GLANCE = 0.03  # s between two looks at the running stack
+PATIENCE = 30.0  # s for a process to say that it is there
 
 
 class RunError(LogError):
@@ -26,26 +32,54 @@ class RunError(LogError):
 
 
 class Watch:
-    """What a launcher wants to know of a running stack; cheap, since most channels are not read."""
+    """What a launcher wants to know of a running stack. Keeps the newest bytes and decodes when it is asked."""
 
     def __init__(self, bus: Bus) -> None:
         self.bus = bus
-        self.t = 0.0  # s of the run
-        self.ticks = 0
-        self.mode: ModeState | None = None
         self.health: dict[str, Any] = {}
-        self.speed = (0.0, 0.0)  # m/s estimated, body axes
-        bus.subscribe((JOINT_STATE, MODE_STATE, PROC_HEALTH, BODY_STATE), self._on_message)
+        self._newest: dict[Channel, bytes] = {}
+        bus.subscribe_newest((JOINT_STATE, MODE_STATE, BODY_STATE), self._newest)
+        bus.subscribe((PROC_HEALTH,), self._on_health)
 
-    def _on_message(self, channel: Channel, message: Any) -> None:
-        if channel is JOINT_STATE:
-            self.t, self.ticks = message.utime * 1e-6, message.seq
-        elif channel is MODE_STATE:
-            self.mode = message
-        elif channel is BODY_STATE:
-            self.speed = (float(message.v_body[0]), float(message.v_body[1]))
-        else:
-            self.health[message.name] = message
+    def _on_health(self, _channel: Channel, message: Any) -> None:
+        before = self.health.get(message.name)
+        self.health[message.name] = message
+        if message.last_error and (before is None or before.last_error != message.last_error):
+            LOG.warning("%s: %s", message.name, message.last_error)
+
+    def look(self) -> None:
+        """Take what has come in a moment; without waking for each message."""
+        time.sleep(GLANCE)
+        self.bus.drain()
+
+    def _of(self, channel: Channel) -> Any:
+        try:
+            return channel.type.decode(self._newest[channel])
+        except (KeyError, DecodeError):
+            return None
+
+    @property
+    def ticks(self) -> int:
+        """seq of the newest sample."""
+        sample = self._of(JOINT_STATE)
+        return sample.seq if sample is not None else 0
+
+    @property
+    def t(self) -> float:
+        """Time of the run, s."""
+        sample = self._of(JOINT_STATE)
+        return sample.utime * 1e-6 if sample is not None else 0.0
+
+    @property
+    def mode(self) -> ModeState | None:
+        """The controller's newest mode_state."""
+        return self._of(MODE_STATE)
+
+    @property
+    def speed(self) -> tuple[float, float]:
+        """Estimated speed, m/s, body axes."""
+        body = self._of(BODY_STATE)
+        return (float(body.v_body[0]), float(body.v_body[1])) if body is not None else (0.0, 0.0)
 
     def reset(self, source: str, reason: str) -> None:
         """Publish a reset."""
@@ -71,12 +105,14 @@ def run_over_lcm(
     real_time: bool = False,
     observe: Callable[[Watch], None] | None = None,
 ) -> Recording:
-    """Run to the scenario's end; RunError with the last words if a process dies that no fault killed."""
+    """Run to the scenario's end; RunError with the last words if a process dies that no fault killed.
+
+    After a `kill` with restart the plant begins a new run, which lasts the scenario's whole duration: it has the most
+    ticks in the log and is the one the returned recording, and so the metrics, are of.
+    """
     with tempfile.TemporaryDirectory(prefix="scenario-") as temporary:
         directory = Path(temporary)
-        robot_file, scenario_file = directory / f"{robot.name}.yaml", directory / "scenario.yaml"
-        robot_file.write_text(robot_text(robot_name, overrides))
-        scenario_file.write_text(yaml.safe_dump(scenario.model_dump(mode="json", exclude_unset=True)))
+        robot_file, scenario_file = write_inputs(directory, robot_name, overrides, scenario)
         log = log or directory / "run.lcmlog"
         url = url or private_url()
         options = ["--scenario", str(scenario_file), "--seed", str(seed), "--pace", pace]
@@ -84,16 +120,34 @@ def run_over_lcm(
         with Launcher(url, directory) as launcher:
             watch = Watch(Bus(url))
             launcher.start("recorder", "tools.record", "--out", str(log), "--robot", str(robot_file))
-            _wait_for(watch, launcher, "recorder", stop)
-            launcher.start_pipeline(str(robot_file), tuple(options))
-            _follow(scenario, watch, launcher, progress, stop, observe)
-        return Recording.from_log(log)
+            wait_for(watch, launcher, "recorder", stop)
+            if not stop():
+                launcher.start_pipeline(str(robot_file), tuple(options))
+                _follow(scenario, watch, launcher, progress, stop, observe)
+        return Recording.from_log(log) if log.exists() or not stop() else Recording()
 
 
-def _wait_for(watch: Watch, launcher: Launcher, name: str, stop: Callable[[], bool]) -> None:
-    while name not in watch.health and not stop():
-        watch.bus.wait(0.1)
-        _check(launcher, set())
+def write_inputs(directory: Path, robot_name: str, overrides: list[str], scenario: Scenario) -> tuple[Path, Path]:
+    """Robot and scenario with their overrides as the files that the processes read."""
+    robot_file, scenario_file = directory / f"{Path(robot_name).stem}.yaml", directory / "scenario.yaml"
+    robot_file.write_text(robot_text(robot_name, overrides))
+    scenario_file.write_text(yaml.safe_dump(scenario.model_dump(mode="json", exclude_unset=True)))
+    return robot_file, scenario_file
+
+
+def wait_for(watch: Watch, launcher: Launcher, name: str, stop: Callable[[], bool]) -> None:
+    """Return when a process has reported itself past its start, or when `stop`; RunError if it died or never does."""
+    watch.health.pop(name, None)
+    end = time.monotonic() + PATIENCE
+    while not stop():
+        watch.look()
+        if name in watch.health and watch.health[name].state not in ("starting", "stopping"):
+            return
+        _check(launcher, launcher.killed)
+        if time.monotonic() > end:
+            raise RunError(
+                f"{name} does not report within {PATIENCE:g} s. Its last words:\n{launcher.children[name].last_words()}"
+            )
 
 
 def _check(launcher: Launcher, killed: set[str]) -> None:
@@ -113,38 +167,29 @@ def _follow(
     observe: Callable[[Watch], None] | None,
 ) -> None:
     kills = sorted((f for f in scenario.faults if f.kind == "kill"), key=lambda f: f.t)
-    killed: set[str] = set()
-    revive: list[tuple[float, Fault]] = []
-    while launcher.children["sim"].process.poll() is None and not stop():
-        watch.bus.wait(0.05)
+    for fault in kills:
+        if fault.process not in launcher.children:
+            raise RunError(f"fault kill: no process {fault.process!r}, there are {', '.join(launcher.children)}")
+    revive: list[tuple[float, str]] = []
+    while (revive or launcher.children["sim"].process.poll() is None) and not stop():
+        watch.look()
         if kills and watch.t >= kills[0].t:
             fault = kills.pop(0)
             assert fault.process is not None
-            killed.add(fault.process)
             launcher.kill(fault.process)
             if fault.restart_after is not None:
-                revive.append((time.monotonic() + fault.restart_after, fault))
-        for due, fault in list(revive):
-            if time.monotonic() >= due and fault.process is not None:
-                revive.remove((due, fault))
-                launcher.restart(fault.process)
-                killed.discard(fault.process)
-                _wait_for_health(watch, launcher, fault.process)
-                watch.reset("scenario", f"{fault.process} restarted")
-        _check(launcher, killed)
+                revive.append((time.monotonic() + fault.restart_after, fault.process))
+        for due, name in list(revive):
+            if time.monotonic() >= due:
+                revive.remove((due, name))
+                launcher.restart(name)
+                wait_for(watch, launcher, name, stop)
+                if name != "sim":  # which begins a new run by itself
+                    watch.reset("scenario", f"{name} restarted")
+        _check(launcher, launcher.killed)
         if progress is not None:
             progress(watch.t)
         if observe is not None:
             observe(watch)
-
-
-def _wait_for_health(watch: Watch, launcher: Launcher, name: str) -> None:
-    watch.health.pop(name, None)
-    end = time.monotonic() + 30.0
-    while time.monotonic() < end:
-        watch.bus.wait(0.05)
-        health = watch.health.get(name)
-        if health is not None and health.state != "starting":
-            return
-        if launcher.children[name].process.poll() is not None:
-            return
+    if not stop():
+        _check(launcher, launcher.killed)

@@ -25,6 +25,7 @@ from procs.runtime.main import prepare
 
 LOG = logging.getLogger(__name__)
 ROOT = Path(__file__).resolve().parent.parent
+GATHER = 0.01  # s in which events gather: the recorder must not take the cores from those it records
 
 
 def revision() -> str:
@@ -87,7 +88,8 @@ class Recorder:
         """Record until stopped, then take what is still on its way and close the file."""
         self.health.state = "running"
         while not self._stop.is_set():
-            self.bus.wait(min(0.1, self.health.until_due()))
+            if self.bus.wait(min(0.1, self.health.until_due())):
+                time.sleep(GATHER)
             if self.health.due():
                 message = self.health.message()
                 message.ticks = self.writer.events
@@ -106,7 +108,7 @@ def main() -> int:
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE")
     parser.add_argument("--lcm-url", default=DEFAULT_URL)
     parser.add_argument("--rt", action="store_true")
-    parser.add_argument("--with-parent", action="store_true", help="end when the parent process dies")
+    parser.add_argument("--with-parent", type=int, metavar="PID", help="end when this process, our parent, dies")
     parser.add_argument("--verbose", action="store_true")
     args = parser.parse_args()
     prepare("record", args)

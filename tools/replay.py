@@ -32,10 +32,16 @@ def main() -> int:
             for note in result.notes[:5]:
                 print(f"  {note}")
             if result.exact:
-                print(f"{name}: {result.compared} messages of {result.steps} steps are identical ({wall:.1f} s)")
+                how = f"agree within {result.tolerance:g}" if result.tolerance else "are identical"
+                print(f"{name}: {result.compared} messages of {result.steps} steps {how} ({wall:.1f} s)")
             else:
                 code = 1
-                print(f"{name}: {result.different} of {result.compared} messages differ; first: {result.first}")
+                if result.unfed:
+                    print(f"{name}: {result.unfed} steps lack inputs in the log")
+                if not result.compared:
+                    print(f"{name}: nothing to compare in {result.steps} steps")
+                elif result.different:
+                    print(f"{name}: {result.different} of {result.compared} messages differ; first: {result.first}")
                 print(f"  this is revision {revision()} on {cpu_kind()}")
     except (LogError, ConfigError) as error:
         print(f"replay: {error}", file=sys.stderr)

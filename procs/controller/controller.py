@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from config.problems import Absent, ConfigError, Problem
 from lcmtypes.channels import (
     BODY_STATE,
     CONTACT_PLAN,
@@ -16,192 +17,197 @@ from lcmtypes.channels import (
     MPC_DEBUG,
     RESET,
 )
-from lcmtypes.generated import BodyState, ContactPlan, LegCommand, LegState, ModeState
+from lcmtypes.generated import ContactPlan, LegCommand, ModeState, MpcDebug
 from procs.controller.command import CommandFilter, Wanted
-from procs.controller.guards import Guards
+from procs.controller.guards import Guards, asks_motion
 from procs.controller.joint_test import JointTest
 from procs.controller.locomotion import Locomotion
-from procs.controller.modes import MOVING, ModeMachine
-from procs.controller.postures import Motion, Stand, joint_command, lie_down, recover, smoothstep, stand_up
+from procs.controller.modes import DRIVEN, FORCED, ModeMachine
+from procs.controller.postures import ON_PD, Postures
 from procs.model.robot import Robot
-from procs.model.rotations import quat_to_matrix
+from procs.runtime.estop import EstopLatch
 from procs.runtime.spec import Inputs, Outputs, ProcessSpec, latest, same
 
-HAND_OVER = 0.15  # s over which walking's forces give way to standing's joint PD
+STAND_GAIT = "stand"  # in which walking ends
 
 
 class Controller:
-    """The core. One instance per run of the process; `reset` for a new run of the plant."""
+    """The core. One instance per process; `reset` for a new run of the plant."""
 
     def __init__(self, robot: Robot) -> None:
+        """Raises ConfigError if the description lacks what the modes need."""
         self.robot, self.control = robot, robot.description.control
+        gait = self.control.gaits.get(STAND_GAIT)
+        if gait is None or gait.duty < 1.0:
+            found = Absent("missing") if gait is None else f"duty {gait.duty:g}"
+            problem = Problem(f"control.gaits.{STAND_GAIT}", found, "required, with duty 1: walking ends in it")
+            raise ConfigError(f"robot {robot.name}", [problem])
         self.machine = ModeMachine()
         self.filter = CommandFilter(robot)
         self.guards = Guards(robot)
-        self.stand = Stand(robot)
+        self.postures = Postures(robot)
         self.walk = Locomotion(robot)
         self.joint_test = JointTest(robot)
-        self._damping = robot.per_joint(self.control.damping)
+        self.latch = EstopLatch()  # outlives runs: only reset releases it
         self.reset()
 
     def reset(self) -> None:
-        """A new run of the plant: idle, nothing asked, nothing latched."""
+        """A new run of the plant: idle, nothing asked."""
         self.machine.reset()
         self.filter.reset()
         self.guards.reset()
-        self.joint_test.reset()
-        self._motion: Motion | None = None
-        self._hold = self.robot.pose("stand")
-        self._stopping = 0.0
-        self._estop: tuple[int, int] | None = None
-        self._released: tuple[int, int] | None = None
+        self.postures.reset()
+        self.latch.new_run()
+        self._still = 0.0  # s of stepping on the spot before walking ends
+        self._complaint = ""
 
     def step(self, inputs: Inputs) -> Outputs:
         """One tick."""
-        legs: LegState = inputs[LEG_STATE]
-        body: BodyState | None = inputs[BODY_STATE]
-        machine = self.machine
-        wanted = self.filter.update(inputs[MOTION_COMMAND], moving=machine.mode == "walk" and not self._stopping)
-        machine.ask(wanted.mode)
-        if self.filter.unknown_gait and not machine.reason:
-            machine.reason = f"no gait {self.filter.unknown_gait!r}"
-        self._obey_estop(inputs)
-        fault = self.guards.check(machine.mode, body, legs)
-        if fault:
-            machine.force("damping", fault)
-        t = legs.utime * 1e-6
-        self._advance(t, body, legs, wanted, inputs)
-        machine.since += 1
-        plan, debug = None, None
-        if machine.mode == "walk":
-            assert body is not None  # the guard has seen to it
-            outputs = self.walk.step(t, body, legs, wanted)
-            command, plan, debug = outputs.command, outputs.plan, outputs.debug
-        else:
-            command = self._posture(body, legs, wanted, inputs)
-        return [plan or self._standing_plan(), self._mode_state(t), debug, command]
+        with np.errstate(all="ignore"):  # what overflows is caught as not finite
+            return self._step(inputs)
 
-    # -- modes ----------------------------------------------------------------------------------------------------
+    def _step(self, inputs: Inputs) -> Outputs:
+        legs, machine = inputs[LEG_STATE], self.machine
+        t = legs.utime * 1e-6
+        self.guards.look(inputs[BODY_STATE], legs)
+        walking_on = machine.mode == "walk" and not machine.busy
+        wanted = self.filter.update(inputs[MOTION_COMMAND], legs.run, walking_on)
+        self._obey(wanted)
+        self._obey_estop(inputs)
+        self._damp(self._fault())
+        self._advance(t, wanted, inputs)
+        machine.since += 1
+        plan, debug, command = self._behave(t, wanted, inputs)
+        if not command.finite():
+            self._damp("the result was not finite")
+            plan, debug, command = self._behave(t, wanted, inputs)
+        return [plan, self._mode_state(t, wanted), debug, command]
+
+    # -- requests and faults ------------------------------------------------------------------------------------------
+
+    def _obey(self, wanted: Wanted) -> None:
+        machine = self.machine
+        if wanted.request:
+            machine.ask(wanted.request)
+        if self.filter.lost() and machine.target == "walk":
+            machine.target, machine.reason = "stand", "motion_command lost"
+        if wanted.complaint != self._complaint and machine.mode not in FORCED:
+            machine.reason = wanted.complaint
+        self._complaint = wanted.complaint
 
     def _obey_estop(self, inputs: Inputs) -> None:
-        estop, reset = inputs[ESTOP], inputs[RESET]
-        if reset is not None and (reset.run, reset.seq) != self._released:
-            self._released = (reset.run, reset.seq)
-            if self.machine.mode == "estop":
-                self.machine.force("damping", "estop released")
-        if estop is not None and (estop.run, estop.seq) != self._estop:
-            self._estop = (estop.run, estop.seq)
-            self.machine.force("estop", f"estop by {estop.source}: {estop.reason}")
-
-    def _advance(self, t: float, body: BodyState | None, legs: LegState, wanted: Wanted, inputs: Inputs) -> None:
         machine = self.machine
-        self._finish(t, wanted)
-        if machine.mode == "idle" and machine.target == "idle":
+        released = self.latch.update(inputs[ESTOP], inputs[RESET], asks_motion(inputs[MOTION_COMMAND]))
+        if self.latch.reason:
+            if machine.mode != "estop" or machine.cause != self.latch.reason:
+                machine.force("estop", self.latch.reason)
+        elif machine.mode == "estop":
+            machine.force("damping", "estop released")
+        elif released:
+            # The plant may have been latched by itself: once released it must find no stiff joints.
+            self._damp("reset" if machine.mode in DRIVEN else "")
+
+    def _fault(self) -> str:
+        return "" if self._limp() else self.guards.fault(self.machine.mode)
+
+    def _limp(self) -> bool:
+        return self.machine.mode == "shutdown" and not self.machine.busy
+
+    def _damp(self, reason: str) -> None:
+        if reason:
+            self.machine.force("damping", reason)
+
+    # -- modes --------------------------------------------------------------------------------------------------------
+
+    def _advance(self, t: float, wanted: Wanted, inputs: Inputs) -> None:
+        """End the transition whose time has come, then begin the next one on the way to the target."""
+        machine = self.machine
+        if machine.busy:
+            self._finish(t, wanted, inputs)
+        if machine.mode == machine.target == "idle":
             machine.target = "ready"
         following = machine.next()
         if following == machine.mode:
             return
-        if machine.mode == "walk" and not self._may_leave_walk(t, wanted):
-            return
-        refusal = self.guards.refusal(following, machine.since * self.robot.dt, body)
+        refusal = self.guards.refusal(machine.mode, following, machine.since * self.robot.dt)
         if refusal == "wait":
             return
         if refusal:
             machine.refuse(f"{following} refused: {refusal}")
-            return
-        self._enter(following, t, body, legs, wanted, inputs)
+        elif machine.mode == "walk" and not (self.walk.settled() and wanted.still()):
+            machine.busy, self._still = True, 0.0  # slow down first
+        else:
+            self._enter(following, t, wanted, inputs)
 
-    def _enter(
-        self, mode: str, t: float, body: BodyState | None, legs: LegState, wanted: Wanted, inputs: Inputs
-    ) -> None:
-        q, came = legs.q.copy(), self.machine.mode
-        self._motion = None
-        if mode == "stand":
-            if came == "walk":
-                self.stand.start(q)
-            else:
-                self._motion = stand_up(self.robot, q)
-        elif mode in ("down", "shutdown"):
-            self._motion = lie_down(self.robot, q)
-        elif mode == "recover":
-            up = float(quat_to_matrix(body.quat)[2, 2]) if body is not None else 1.0
-            self._motion = recover(self.robot, q, up)
-        elif mode == "walk":
-            self._stopping = 0.0
-            self.walk.start(t, body, legs, wanted.gait)
-        self._entered_with = q
-        busy = self._motion is not None or (mode == "stand" and came == "walk")
-        self.machine.enter(mode, busy)
-
-    def _finish(self, t: float, wanted: Wanted) -> None:
-        """End a transition whose time has come."""
-        machine, passed = self.machine, self.machine.since * self.robot.dt
-        if not machine.busy:
-            return
-        if self._motion is None:
-            if passed >= HAND_OVER:
-                machine.done()
-        elif passed >= self._motion.total:
+    def _finish(self, t: float, wanted: Wanted, inputs: Inputs) -> None:
+        machine = self.machine
+        if machine.mode == "walk":
+            if self._stopped(t, wanted):
+                self._enter("stand", t, wanted, inputs)
+        elif self.postures.finished(machine.mode, machine.since * self.robot.dt):
+            if machine.mode == "recover" and not self.guards.upright and self.postures.try_again(self.guards.body):
+                machine.since = 0
+                return
             machine.done()
-            if machine.mode == "stand":
-                self.stand.start(self._motion.at(self._motion.total))
-            elif machine.mode == "recover":
+            if machine.mode == machine.target == "recover":
                 machine.target = "stand"
 
-    def _may_leave_walk(self, t: float, wanted: Wanted) -> bool:
+    def _stopped(self, t: float, wanted: Wanted) -> bool:
         """Slow down, step on the spot for a moment, put all feet down; then True."""
-        self._stopping += self.robot.dt
         modes = self.control.modes
-        still = float(np.abs(wanted.velocity).max()) < 0.02 and abs(wanted.yaw_rate) < 0.05
-        if still and self.walk.gait.duty < 1.0 and self._stopping > modes.walk_stop:
-            self.walk.switch("stand", t)
-        return self.walk.settled() or self._stopping > modes.walk_stop_max
+        if wanted.still():
+            self._still += self.robot.dt
+        if self._still > modes.walk_stop:
+            self.walk.switch(STAND_GAIT, t)
+        return (self.walk.settled() and wanted.still()) or self._still > modes.walk_stop_max
 
-    # -- behaviours -------------------------------------------------------------------------------------------------
+    def _enter(self, mode: str, t: float, wanted: Wanted, inputs: Inputs) -> None:
+        machine, guards = self.machine, self.guards
+        busy = False
+        if mode == "walk":
+            self.walk.start(t, guards.body, guards.legs, wanted.gait)
+        elif mode == "joint_test":
+            self.joint_test.start(inputs[JOINT_TEST])
+        elif guards.legs is not None:
+            busy = self.postures.enter(mode, machine.mode, guards.legs, guards.body)
+        machine.enter(mode, busy)
 
-    def _posture(self, body: BodyState | None, legs: LegState, wanted: Wanted, inputs: Inputs) -> LegCommand:
-        robot, machine, control = self.robot, self.machine, self.control
-        mode, passed = machine.mode, machine.since * robot.dt
-        if mode == "idle":
-            return LegCommand(robot.num_legs, robot.num_joints)
-        if mode in ("ready", "damping", "estop") or (mode == "shutdown" and not machine.busy):
-            command = joint_command(robot, legs.q, (0, 0, 0), control.damping)
-            if mode == "shutdown":
-                command.enable = 0
-            command.reason = machine.reason if mode in ("damping", "estop") else ""
-            return command
-        if mode == "joint_test":
-            return self.joint_test.step(inputs[JOINT_TEST], legs)
-        gains = control.stand
-        if self._motion is not None and (machine.busy or mode != "stand"):
-            ramp = smoothstep(passed / control.modes.gain_ramp)
-            command = joint_command(robot, self._motion.at(passed), gains.kp, gains.kd, ramp)
-            if mode == "stand" and body is not None:
-                share = smoothstep(passed / self._motion.total)
-                command.f_ff[:] = share * self.stand.weight(legs, body)
-            return command
-        blend = smoothstep(passed / HAND_OVER) if machine.busy else 1.0
-        q = self.stand.pose(wanted)
-        command = joint_command(robot, q if blend >= 1.0 else legs.q + blend * (q - legs.q), gains.kp, gains.kd)
-        if body is not None:
-            command.f_ff[:] = self.stand.weight(legs, body)
-        return command
+    # -- behaviours ---------------------------------------------------------------------------------------------------
 
-    def _standing_plan(self) -> ContactPlan:
+    def _behave(self, t: float, wanted: Wanted, inputs: Inputs) -> tuple[ContactPlan, MpcDebug | None, LegCommand]:
+        """What the legs are told in the present mode."""
+        machine, legs, body = self.machine, self.guards.legs, self.guards.body
+        mode = machine.mode
+        if mode == "walk" and body is not None and legs is not None:
+            if not machine.busy:
+                self.walk.switch(wanted.gait, t)
+            outputs = self.walk.step(t, body, legs, wanted)
+            if outputs.debug is not None:
+                self.guards.solved(outputs.debug.status)
+            return outputs.plan, outputs.debug, outputs.command
+        if mode == "joint_test" and legs is not None:
+            return self._plan(), None, self.joint_test.step(inputs[JOINT_TEST], legs)
+        command = self.postures.command(mode, machine.busy, machine.since * self.robot.dt, legs, body, wanted)
+        command.reason = machine.cause if mode in FORCED else ""
+        return self._plan(), None, command
+
+    def _plan(self) -> ContactPlan:
+        """All feet stand, or nothing is known of them."""
         plan = ContactPlan(self.robot.num_legs)
-        stands = self.machine.mode in MOVING
+        stands = self.machine.mode in ON_PD and not self._limp()
         plan.stance[:] = stands
         plan.phase[:] = 0.5
         plan.contact[:] = 0.5 * stands
         return plan
 
-    def _mode_state(self, t: float) -> ModeState:
+    def _mode_state(self, t: float, wanted: Wanted) -> ModeState:
         machine, state = self.machine, ModeState()
-        state.mode, state.target, state.reason = machine.mode, machine.target, machine.reason
-        state.busy = int(machine.busy or (machine.mode == "walk" and self._stopping > 0))
-        state.gait = self.walk.gait.name if machine.mode == "walk" else self.filter.wanted.gait
+        walking = machine.mode == "walk"
+        state.mode, state.target, state.busy = machine.mode, machine.target, int(machine.busy)
+        state.reason = machine.reason
         state.allowed = machine.allowed()
-        state.phase = self.walk.gait.phase(t) if machine.mode == "walk" else 0.0
+        state.gait = self.walk.gait.name if walking else wanted.gait
+        state.phase = self.walk.gait.phase(t) if walking else 0.0
         return state
 
 

@@ -27,7 +27,10 @@ SHOWN = 40  # characters of an unknown name that are repeated
 
 
 def path(start: str, target: str) -> list[str]:
-    """Shortest chain of modes after `start` up to `target`; empty if there is none or it is reached."""
+    """Shortest chain of modes after `start` up to `target`, not passing through a shutdown nobody asked for.
+
+    Empty if there is none or it is reached.
+    """
     queue, came = deque([start]), {start: start}
     while queue:
         mode = queue.popleft()
@@ -38,7 +41,7 @@ def path(start: str, target: str) -> list[str]:
                 mode = came[mode]
             return chain[::-1]
         for following in EDGES[mode]:
-            if following not in came:
+            if following not in came and (mode != "shutdown" or mode == start):
                 came[following] = mode
                 queue.append(following)
     return []

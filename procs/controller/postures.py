@@ -150,12 +150,10 @@ class Postures:
         self._q = motion.at(passed)
         command = joint_command(self._robot, self._q, gains.kp, gains.kd, ramp)
         share = smoothstep(passed / motion.total)
-        if mode == "stand":
-            carried = share
-        else:
-            carried = 1.0 - share if self._came == "stand" else 0.0
-        if body is not None and carried > 0.0:
-            command.f_ff[:] = carried * self._stand.weight(legs, body)
+        if mode != "stand":
+            share = 1.0 - share if self._came == "stand" else 0.0
+        if body is not None and share > 0.0:
+            command.f_ff[:] = share * self._stand.weight(legs, body)
         return command
 
 

@@ -11,6 +11,7 @@ from lcmtypes.channels import ESTOP, JOINT_COMMAND, LEG_COMMAND, LEG_STATE, RESE
 from lcmtypes.generated import JointCommand, LegCommand, LegState
 from procs.model.legs import joint_torques, leg_kinematics
 from procs.model.robot import Robot
+from procs.runtime.estop import EstopLatch
 from procs.runtime.spec import Inputs, Outputs, ProcessSpec, latest, same
 
 
@@ -19,76 +20,98 @@ class Packer:
 
     def __init__(self, robot: Robot) -> None:
         self.robot = robot
-        self._damping = robot.per_joint(robot.description.control.damping)
-        self.reset()
+        control = robot.description.control
+        self._damping = robot.per_joint(control.damping)
+        self._stop_kp, self._stop_kd = robot.per_joint(control.stand.kp), robot.per_joint(control.stand.kd)
+        self._latch = EstopLatch()  # outlives runs: only reset releases it
 
     def reset(self) -> None:
-        """A new run: the latch is open again."""
-        self._latched = ""
-        self._estop: tuple[int, int] | None = None
-        self._reset: tuple[int, int] | None = None
+        """A new run."""
+        self._latch.new_run()
 
     def step(self, inputs: Inputs) -> Outputs:
         """One tick."""
         command: LegCommand = inputs[LEG_COMMAND]
         legs: LegState | None = inputs[LEG_STATE]
-        self._latch(inputs)
-        out = JointCommand(self.robot.num_joints)
-        fault = self._fault(command, legs)
-        if self._latched or (fault and command.enable):
-            return [self._damp(out, self._latched or fault)]
+        self._latch.update(inputs[ESTOP], inputs[RESET])
+        if self._latch.reason:
+            return [self._damp(self._latch.reason)]
         if not command.enable:
+            out = JointCommand(self.robot.num_joints)
             out.reason = command.reason or "not enabled"
             return [out]
-        assert legs is not None
-        self._pack(command, legs, out)
-        return [out]
-
-    def _latch(self, inputs: Inputs) -> None:
-        estop, reset = inputs[ESTOP], inputs[RESET]
-        if reset is not None and (reset.run, reset.seq) != self._reset:
-            self._reset, self._latched = (reset.run, reset.seq), ""
-        if estop is not None and (estop.run, estop.seq) != self._estop:
-            self._estop = (estop.run, estop.seq)
-            self._latched = f"estop by {estop.source}: {estop.reason}"
+        with np.errstate(all="ignore"):  # what overflows is caught as not finite
+            fault = self._fault(command, legs)
+            if fault or legs is None:
+                return [self._damp(fault)]
+            out = self._pack(command, legs)
+            return [out if out.finite() else self._damp("the result was not finite")]
 
     def _fault(self, command: LegCommand, legs: LegState | None) -> str:
+        joints, feet = self.robot.num_joints, self.robot.num_legs
         if legs is None:
             return "no leg_state of this tick"
-        if command.num_joints != self.robot.num_joints or command.num_legs != self.robot.num_legs:
-            return f"leg_command for {command.num_legs} legs and {command.num_joints} joints"
+        for name, message in (("leg_command", command), ("leg_state", legs)):
+            if message.num_joints != joints or message.num_legs != feet:
+                return f"{name} for {message.num_legs} legs and {message.num_joints} joints"
+            if not message.finite():
+                return f"{name} is not finite"
         return ""
 
-    def _damp(self, out: JointCommand, reason: str) -> JointCommand:
+    def _damp(self, reason: str) -> JointCommand:
+        out = JointCommand(self.robot.num_joints)
         out.enable[:] = 1
         out.kd[:] = self._damping
         out.reason = reason
         return out
 
-    def _pack(self, command: LegCommand, legs: LegState, out: JointCommand) -> None:
-        robot = self.robot
+    def _pack(self, command: LegCommand, legs: LegState) -> JointCommand:
+        robot, out = self.robot, JointCommand(self.robot.num_joints)
         p, J, _ = leg_kinematics(legs.q, robot.chains)
-        force = (
-            command.f_ff + command.kp_cartesian * (command.p_des - p) + command.kd_cartesian * (command.v_des - legs.v)
-        )
+        stiffness = command.kp_cartesian * (command.p_des - p)
+        force = command.f_ff + stiffness + command.kd_cartesian * (command.v_des - legs.v)
         tau = command.tau_ff + joint_torques(J, force)
-        np.clip(command.q_des, robot.q_lower, robot.q_upper, out=out.q_des)
-        np.clip(command.qd_des, -robot.qd_max, robot.qd_max, out=out.qd_des)
-        out.kp[:] = command.kp_joint
-        out.kd[:] = command.kd_joint
-        # The drive adds its PD: limit the sum it will make of this sample, by the part that is ours to choose.
-        pd = out.kp * (out.q_des - legs.q) + out.kd * (out.qd_des - legs.qd)
-        total = np.clip(tau + pd, -robot.tau_max, robot.tau_max)
-        out.tau_ff[:] = np.clip(total - pd, -2 * robot.tau_max, 2 * robot.tau_max)
-        # Beyond what the feed-forward may cancel, the gains give way.
-        over = np.abs(out.tau_ff + pd) > robot.tau_max * (1 + 1e-9)
-        if over.any():
-            scale = np.where(over, robot.tau_max / np.maximum(np.abs(pd), 1e-9), 1.0)
-            out.kp *= scale
-            out.kd *= scale
-            out.tau_ff[over] = 0.0
-            out.reason = f"torque of {robot.joint_names[int(over.argmax())]} limited"
         out.enable[:] = 1
+        out.reason = command.reason
+        out.q_des[:] = np.clip(command.q_des, robot.q_lower, robot.q_upper)
+        out.qd_des[:] = np.clip(command.qd_des, -robot.qd_max, robot.qd_max)
+        out.kp[:] = np.maximum(command.kp_joint, 0.0)
+        out.kd[:] = np.maximum(command.kd_joint, 0.0)
+        passive = not (out.kp.any() or tau.any() or command.kp_cartesian.any())
+        if not passive:
+            self._soft_stop(legs.q, tau, out)
+        self._limit_torque(legs, tau, out)
+        return out
+
+    def _soft_stop(self, q: np.ndarray, tau: np.ndarray, out: JointCommand) -> None:
+        """Beyond a limit nothing pushes outward any more, and the joint is pulled back to the limit."""
+        under, over = q < self.robot.q_lower, q > self.robot.q_upper
+        beyond = under | over
+        if not beyond.any():
+            return
+        np.clip(tau, np.where(under, 0.0, -np.inf), np.where(over, 0.0, np.inf), out=tau)
+        out.qd_des[beyond] = 0.0
+        out.kp[beyond] = np.maximum(out.kp, self._stop_kp)[beyond]
+        out.kd[beyond] = np.maximum(out.kd, self._stop_kd)[beyond]
+        out.reason = f"soft stop of {self._name(beyond)}"
+
+    def _limit_torque(self, legs: LegState, tau: np.ndarray, out: JointCommand) -> None:
+        """The drive adds its PD: what the sum will be for this sample stays within the limit."""
+        most = self.robot.tau_max
+        pd = out.kp * (out.q_des - legs.q) + out.kd * (out.qd_des - legs.qd)
+        size = np.abs(pd)
+        scale = np.where(size > most, most / np.maximum(size, most), 1.0)  # the gains give way first
+        out.kp *= scale
+        out.kd *= scale
+        pd *= scale
+        total = np.clip(tau + pd, -most, most)
+        out.tau_ff[:] = total - pd
+        limited = (scale < 1.0) | (total != tau + pd)
+        if limited.any():
+            out.reason = out.reason or f"torque of {self._name(limited)} limited"
+
+    def _name(self, which: np.ndarray) -> str:
+        return self.robot.joint_names[int(which.argmax())]
 
 
 SPEC = ProcessSpec(

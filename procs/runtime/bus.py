@@ -6,6 +6,7 @@ import logging
 import select
 from collections import Counter
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 import lcm
@@ -99,6 +100,14 @@ class Bus:
         self._select_packets()
         return handle
 
+    def subscribe_newest(self, channels: Iterable[Channel], newest: dict[Channel, bytes]) -> None:
+        """Keep only the newest bytes of each channel in `newest`, undecoded (viewers)."""
+        for channel in channels:
+            handle = self._lcm.subscribe(channel.name, partial(_keep, newest, channel))
+            handle.set_queue_capacity(0)
+            self._subscribed.append((handle, channel.name))
+        self._select_packets()
+
     def publish(self, channel: Channel, message: Message) -> bool:
         """Send; False and counted if the message is not finite."""
         if not message.finite():
@@ -132,3 +141,7 @@ class Bus:
                 self._lcm.handle()
                 n += 1
         return n
+
+
+def _keep(newest: dict[Channel, bytes], channel: Channel, _name: str, data: bytes) -> None:
+    newest[channel] = data

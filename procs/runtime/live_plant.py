@@ -34,6 +34,9 @@ LOG = logging.getLogger(__name__)
 
 RESEND = 0.05  # s of wall time after which a sample is sent again
 PATIENCE = 1.0  # s of wall time without an answer after which lock step is left
+FRESH = 0.5  # s for which a motion_command counts as motion being asked for
+CATCH_UP = 0.1  # s a late lock step at a pace may make up for
+CATCH_UP_REAL_TIME = 0.01  # s in real time: drives must not see a burst of ticks
 CHAIN = (BODY_STATE, LEG_STATE, LEG_COMMAND, JOINT_COMMAND)  # in the order in which a tick's answers appear
 
 
@@ -61,10 +64,12 @@ class LivePlant:
         self.late = Times()  # ms, tick behind its schedule
         self.stopping = False
         self.lost = ""  # the first channel that lacks this tick's seq once lock step was left
+        self.waits_for = ""  # what keeps the plant from ticking as it should, in words
         self._ticks = None if duration is None else round(duration / loop.robot.dt)
         self._period = loop.robot.dt
         self._reset = ""
         self._motion: Any = None
+        self._motion_at = 0.0
         self._answered = -1  # seq of the newest command for the current run
         self._sent_at = 0.0
         bus.subscribe((JOINT_COMMAND, ESTOP, RESET, MOTION_COMMAND), self._on_message)
@@ -75,12 +80,15 @@ class LivePlant:
                 self._answered = message.seq
                 if message.seq == self.loop.seq:
                     self.latency.add(1e3 * (time.perf_counter() - self._sent_at))
+        elif channel is MOTION_COMMAND:
+            self._motion, self._motion_at = message, time.monotonic()
+        elif self.player is not None and message.run == self.loop.run:
+            return  # our own scenario's, obeyed when it was sent
         elif channel is ESTOP:
-            self.loop.latch(f"estop by {message.source}: {message.reason}")
-        elif channel is RESET:
-            self._reset = message.source or "unnamed"
+            self._reset = ""  # a reset that was not obeyed yet does not release a later estop
+            self.loop.obey(channel, message)
         else:
-            self._motion = message
+            self._reset = message.source or "unnamed"
 
     def stop(self, *_: object) -> None:
         """End `run` after the current tick (also a signal handler)."""
@@ -95,24 +103,36 @@ class LivePlant:
                 if self._reset:
                     self._obey_reset()
                 self._tick()
-                if self._ticks is not None and self.loop.seq + 1 >= self._ticks:
+                if self._ticks is not None and self.loop.seq + 1 >= self._ticks and not self._reset:
                     break
         finally:
             self.loop.plant.stop()
             self.health.state = "stopping"
             self._report()
 
+    def _look_around(self) -> None:
+        """What has to be done now and then, also while nothing ticks."""
+        self.single.check()
+        if self.health.due():
+            self._report()
+
     def _begin(self) -> None:
         """A new run: paused at tick 0 until everybody has answered."""
         self.loop.start(run=secrets.randbits(62))
-        self._answered, self.lost = -1, ""
+        self._answered, self.lost, self.waits_for = -1, "", ""
         if self.player is not None:
             self.player.reset()
         self.health.state = "paused"
         sample = self._sample(lock_step=self.lock_step)
+        asked = time.monotonic()
         while self._answered < 0 and not self.stopping and not self._reset:
             self._send(sample)
             self._serve(time.monotonic() + RESEND, until_answer=True)
+            if time.monotonic() - asked > PATIENCE and self._answered < 0:
+                asked = time.monotonic()
+                self.waits_for = f"paused: no {self._first_missing(sample)} of tick 0 yet"
+            self._look_around()
+        self.waits_for = ""
         self.loop.act()
         self.health.state = "running"
         self._next = time.monotonic() + self._period
@@ -122,10 +142,12 @@ class LivePlant:
         moving = (
             self._motion is not None
             and self.player is None
+            and time.monotonic() - self._motion_at < FRESH
             and (self._motion.mode == "walk" and any((self._motion.vx, self._motion.vy, self._motion.yaw_rate)))
         )
         if moving:
-            LOG.warning("reset by %s refused: motion is asked for by %s", asked, self._motion.source)
+            self.loop.counts.last_error = f"reset by {asked} refused: {self._motion.source} asks for motion"
+            LOG.warning(self.loop.counts.last_error)
         elif self.hardware:
             self.loop.release()
         else:
@@ -138,14 +160,15 @@ class LivePlant:
         loop = self.loop
         sample[-1][1].lock_step = int(lock_step)  # type: ignore[attr-defined]
         if self.player is not None:
-            sample = [*self.player.messages(loop.seq, loop.utime, loop.run), *sample]
+            commands = self.player.messages(loop.seq, loop.utime, loop.run)
+            for channel, message in commands:
+                loop.obey(channel, message)
+            sample = [*commands, *sample]
         return sample
 
     def _send(self, sample: Sent) -> None:
         self._sent_at = time.perf_counter()
         for channel, message in sample:
-            if channel is ESTOP:
-                self.loop.latch("estop by scenario")
             self.bus.publish(channel, message)
 
     def _tick(self) -> None:
@@ -155,18 +178,19 @@ class LivePlant:
             self._serve(self._next)
             now = time.monotonic()
             self.late.add(1e3 * (now - self._next))
-            self._next = max(self._next + self._period / (self.pace or 1.0), now - 0.1)
+            late = CATCH_UP if waits else CATCH_UP_REAL_TIME
+            self._next = max(self._next + self._period / (self.pace or 1.0), now - late)
+        begin = time.perf_counter()
         sample = self._sample(waits)
         self._send(sample)
         self.loop.plant.work_ahead()
+        self.health.steps.add(1e6 * (time.perf_counter() - begin))
         if waits:
             self._await_answer(sample)
         else:
             self._serve(self._next - 0.0002)
         self.loop.act()
-        if self.health.due():
-            self._report()
-            self.single.answer()
+        self._look_around()
 
     def _await_answer(self, sample: Sent) -> None:
         """Wait for this tick's joint_command; re-send the sample; after PATIENCE leave lock step and say who lacks."""
@@ -177,13 +201,14 @@ class LivePlant:
                 return
             if time.monotonic() - begin > PATIENCE:
                 self.lost = self._first_missing(sample)
-                text = f"lock step left at tick {seq}: no {self.lost} of this tick for {PATIENCE:g} s"
-                LOG.error(text)
-                self.loop.counts.last_error = text
+                self.waits_for = f"lock step left at tick {seq}: no {self.lost} of this tick for {PATIENCE:g} s"
+                LOG.error(self.waits_for)
                 self.health.state = "lost"
+                self._report()
                 self._next = time.monotonic() + self._period
                 return
             self._send(sample)
+            self._look_around()
 
     def _first_missing(self, sample: Sent) -> str:
         """Send the sample once more and listen which answers appear."""
@@ -220,9 +245,9 @@ class LivePlant:
         counts, bus = self.loop.counts, self.bus
         health = self.health.message()
         health.ticks, health.refused, health.estops = self.loop.seq + 1, counts.refused, counts.estops
-        health.missed = self.loop.seq + 1 - counts.accepted
+        health.missed = counts.missed + max(0, self.loop.age() - 1)
         health.decode_errors, health.not_finite = bus.counts["decode_errors"], bus.counts["not_finite"]
-        health.last_error = counts.last_error or bus.last_error
+        health.last_error = "; ".join(filter(None, (self.waits_for, counts.last_error or bus.last_error)))
         if self.loop.state in ("latched", "damping") and self.health.state == "running":
             health.state = self.loop.state
         health.latency_p50, health.latency_p99, health.latency_max = self.latency.take()

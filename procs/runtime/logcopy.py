@@ -41,6 +41,8 @@ def copy_log(
             if (written + left_out) % REPORT == 0:
                 progress(done)
         progress(done)
+        if not written + left_out:
+            raise LogError(f"{source} holds no LCM events")
     except BaseException:
         out.close()
         part.unlink(missing_ok=True)

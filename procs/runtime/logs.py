@@ -10,12 +10,13 @@ from pathlib import Path
 
 import lcm
 
-from lcmtypes.channels import CHANNELS, PIPELINE, Channel
+from lcmtypes.channels import CHANNELS, IMU, JOINT_STATE, PIPELINE, Channel
 from lcmtypes.message import DecodeError, Message
 
 LOG = logging.getLogger(__name__)
 
 _TICKED = {c.name for c in PIPELINE}
+_PLANTS = {IMU.name, JOINT_STATE.name}  # only the plant begins a run
 _HEADER = struct.Struct(">Qqqq")  # fingerprint, utime, run, seq
 
 
@@ -38,10 +39,11 @@ class Stamps:
         """Stamp of one event; never before the last one."""
         if name in _TICKED and len(data) >= _HEADER.size:
             _, utime, run, _ = _HEADER.unpack_from(data)
-            if run != self._run:
+            if run != self._run and name in _PLANTS:
                 self._run, self._start = run, max(wall_us, self._last) - utime
-            self._last = max(self._last, self._start + utime)
-        elif self._run is None:
+            if run == self._run:  # not an operator's or a late one of an earlier run
+                self._last = max(self._last, self._start + utime)
+        if self._run is None:
             self._last = max(self._last, wall_us)
         return self._last
 
@@ -92,7 +94,10 @@ def raw_events(path: Path) -> Iterator[tuple[int, str, bytes]]:
     """Stamp us, channel name and bytes of all events that can be read; a cut-off end is no error."""
     if not path.is_file():
         raise LogError(f"no log at {path}")
-    log = lcm.EventLog(str(path), "r")
+    try:
+        log = lcm.EventLog(str(path), "r")
+    except (ValueError, OSError) as error:
+        raise LogError(f"cannot read the log {path}: {error}") from error
     try:
         for event in log:
             yield event.timestamp, event.channel, bytes(event.data)

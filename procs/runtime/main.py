@@ -32,7 +32,7 @@ def arguments(name: str, doc: str | None) -> argparse.ArgumentParser:
     )
     parser.add_argument("--lcm-url", default=DEFAULT_URL)
     parser.add_argument("--rt", action="store_true", help="SCHED_FIFO and locked memory, where allowed")
-    parser.add_argument("--with-parent", action="store_true", help="end when the parent process dies")
+    parser.add_argument("--with-parent", type=int, metavar="PID", help="end when this process, our parent, dies")
     parser.add_argument("--verbose", action="store_true")
     return parser
 
@@ -44,6 +44,8 @@ def prepare(name: str, args: argparse.Namespace) -> None:
     libc = ctypes.CDLL(None, use_errno=True)
     if args.with_parent:
         libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+        if os.getppid() != args.with_parent:
+            sys.exit(f"{name}: the parent {args.with_parent} is gone")
     if args.rt:
         try:
             os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(60))

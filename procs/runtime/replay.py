@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from config.load import parse_robot
-from lcmtypes.channels import ROBOT_CONFIG, Channel
+from lcmtypes.channels import PROC_HEALTH, ROBOT_CONFIG, Channel
 from lcmtypes.message import Message
 from procs.model.robot import Robot
 from procs.runtime.engine import Engine
@@ -48,13 +49,15 @@ class ReplayResult:
     messages: int = 0
     compared: int = 0
     different: int = 0
+    unfed: int = 0  # steps whose inputs are not in the log
+    tolerance: float = 0.0  # within which was compared; 0: bit for bit
     first: Difference | None = None
     notes: list[str] = field(default_factory=list)
 
     @property
     def exact(self) -> bool:
-        """Every compared message was equal, and there were some."""
-        return self.different == 0 and self.compared > 0
+        """Every step could be fed, every compared message was equal (within the tolerance), and there were some."""
+        return self.different == self.unfed == 0 and self.compared > 0
 
 
 class LogIndex:
@@ -62,16 +65,27 @@ class LogIndex:
 
     def __init__(self, path: Path, spec: ProcessSpec) -> None:
         held = {r.channel for r in spec.reads if r.kind == "latest"}
-        wanted = {*spec.channels, *spec.writes, ROBOT_CONFIG}
+        wanted = {*spec.channels, *spec.writes, ROBOT_CONFIG, PROC_HEALTH}
         self.ticks: dict[Channel, dict[tuple[int, int], Any]] = {c: {} for c in wanted}
         self.held: dict[Channel, tuple[list[int], list[Any]]] = {c: ([], []) for c in held}
         self.steps: list[tuple[int, Message]] = []  # place in the log and the message that ends each recorded step
+        self.restarts: deque[int] = deque()  # places in the log from which on another instance of the process answers
         self.config: Any = None
+        announced: dict[int, int] = {}  # instance -> place of its first word
+        alive: set[int] = set()
         last = spec.writes[-1]
         for place, event in enumerate(read_log(path, wanted)):
-            channel, message = event.channel, event.message
+            channel, message = event.channel, cast(Any, event.message)
             if channel is ROBOT_CONFIG:
                 self.config = self.config or message
+            elif channel is PROC_HEALTH:
+                if message.name != spec.name:
+                    continue
+                announced.setdefault(message.instance, place)
+                if message.state != "starting" and message.instance not in alive:  # not one that was refused
+                    if alive:
+                        self.restarts.append(announced[message.instance])
+                    alive.add(message.instance)
             elif channel in self.held:
                 self.held[channel][0].append(place)
                 self.held[channel][1].append(message)
@@ -81,12 +95,15 @@ class LogIndex:
                     self.steps.append((place, message))
 
     def operator(self, channel: Channel, seq: int, place: int) -> Any:
-        """The newest message of an operator before `place` with this counter (LCM may have delivered it later)."""
+        """The newest message of an operator before `place` with this counter, or else the first after it.
+
+        LCM may have delivered to the recorder in another order than to the process.
+        """
         places, messages = self.held[channel]
-        for k in range(bisect_left(places, place) - 1, -1, -1):
-            if messages[k].seq == seq:
-                return messages[k]
-        return None
+        at = bisect_left(places, place)
+        return next(
+            (messages[k] for k in (*range(at - 1, -1, -1), *range(at, len(places))) if messages[k].seq == seq), None
+        )
 
 
 def recorded_inputs(index: LogIndex, spec: ProcessSpec, place: int, output: Message) -> tuple[Inputs | None, str]:
@@ -156,15 +173,21 @@ def replay(path: Path, spec: ProcessSpec, robot: Robot | None = None) -> ReplayR
     engine = Engine(spec, robot)
     run, tolerance, warm = None, 0.0, 0
     for place, output in index.steps:
+        if index.restarts and place > index.restarts[0]:
+            index.restarts.popleft()
+            engine = Engine(spec, robot)
+            run, tolerance, warm = output.run, 0.0, 0  # its first step is here: bit for bit from there on
+            result.notes.append(f"the process was started again before step {output.seq}")
         inputs, lacking = recorded_inputs(index, spec, place, output)
         if inputs is None:
             result.notes.append(f"step {output.seq} cannot be fed: {lacking} is not in the log")
-            result.different += 1
+            result.unfed += 1
             continue
         if output.run != run:
             run = output.run
             late = output.seq > 0
             tolerance, warm = (TOLERANCE, output.seq + round(LATE_START / robot.dt)) if late else (0.0, 0)
+            result.tolerance = max(result.tolerance, tolerance)
             if late:
                 result.notes.append(
                     f"the first step in the log is {output.seq}: compared after {LATE_START:g} s "

@@ -1,0 +1,90 @@
+"""kill -9 of a process while the robot walks: damping, who is missing, and standing again after restart and reset."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+from config.scenario import Scenario
+from lcmtypes.channels import GROUND_TRUTH, JOINT_COMMAND, JOINT_STATE, MODE_STATE, PROC_HEALTH
+from procs.runtime.logs import read_log
+from procs.runtime.replay import replay
+from tools.lcm_run import RunError, run_over_lcm
+from tools.stack import SPECS
+
+KILLED_AT, MOST_AGE = 2.0, 15  # s; ticks of 2 ms: 30 ms
+LACKS = {"estimator": "body_state", "controller": "leg_command", "packer": "joint_command"}
+
+
+@pytest.fixture
+def walking():
+    """Stands up and trots, with a fault."""
+
+    def make(duration=2.6, **fault):
+        commands = [{"t": 0.0, "mode": "stand"}, {"t": 1.5, "mode": "walk", "gait": "trot", "vx": 0.2}]
+        return Scenario(name="kill", duration=duration, commands=commands, faults=[{"kind": "kill", **fault}])
+
+    return make
+
+
+@pytest.mark.parametrize("process", list(LACKS))
+def test_a_killed_process_leads_to_damping_and_after_restart_and_reset_the_robot_walks_again(
+    walking, robot, url, tmp_path, process, caplog
+):
+    log = tmp_path / "kill.lcmlog"
+    scenario = walking(t=KILLED_AT, process=process, restart_after=0.4)
+    recording = run_over_lcm(scenario, robot, "mini_cheetah", [], seed=1, log=log, url=url)
+    events = list(read_log(log))
+    first, second = dict.fromkeys(e.message.run for e in events if e.channel is JOINT_STATE)
+
+    said = [e.message.last_error for e in events if e.channel is PROC_HEALTH and e.message.name == "sim"]
+    assert any(f"no {LACKS[process]} of this tick" in text for text in said)
+    assert f"no {LACKS[process]} of this tick" in caplog.text  # what the user of the tool reads
+    damped = [int(m.group(1)) for text in said if (m := re.search(r"damping at tick (\d+): no joint_command", text))]
+    answered = max(e.message.seq for e in events if e.channel is JOINT_COMMAND and e.message.run == first
+                   and e.message.seq < damped[0])  # fmt: skip
+    assert 0 < damped[0] - answered <= MOST_AGE
+
+    def of(channel):
+        return {e.message.seq: e.message for e in events if e.channel is channel and e.message.run == first}
+
+    joints, truth = of(JOINT_STATE), of(GROUND_TRUTH)
+    later = [k for k in truth if damped[0] + 2 < k < damped[0] + 100 and k in joints]
+    assert len(later) > 20
+    power = np.array([truth[k].tau @ joints[k].qd for k in later])
+    assert power.sum() < 0, "damping takes energy out of the joints"
+    assert max(np.abs(truth[k].tau).max() for k in later) < robot.tau_max.max()
+
+    # The new run is the whole scenario; the recording and so the metrics are of it.
+    assert {m.run for m in recording.of(MODE_STATE)} == {second}
+    assert recording.of(JOINT_STATE)[-1].seq == round(scenario.duration / robot.dt) - 1
+    assert recording.of(MODE_STATE)[-1].mode == "walk"
+    assert recording.of(GROUND_TRUTH)[-1].position[2] > 0.2
+    result = replay(log, SPECS[process])
+    assert result.exact, f"{result.first} {result.notes}"
+    assert any("started again" in note for note in result.notes)
+
+
+def test_a_killed_simulator_that_is_started_again_begins_a_new_run(walking, robot, url, tmp_path):
+    log = tmp_path / "kill.lcmlog"
+    scenario = walking(1.0, t=0.5, process="sim", restart_after=0.2)
+    recording = run_over_lcm(scenario, robot, "mini_cheetah", [], seed=1, log=log, url=url)
+    runs = dict.fromkeys(e.message.run for e in read_log(log) if e.channel is JOINT_STATE)
+    assert len(runs) == 2
+    assert recording.of(JOINT_STATE)[-1].seq == 499
+    assert len(recording.of(JOINT_COMMAND)) == 500
+
+
+def test_a_kill_without_restart_is_told_by_the_tool(scenario_file, start):
+    file = scenario_file(2.4, [{"t": KILLED_AT, "kind": "kill", "process": "controller"}])
+    tool = start("tools.scenario", file, "--runner", "lcm")
+    assert tool.wait() in (0, 1), tool.text()
+    assert "no leg_command of this tick" in tool.text()
+    tool.gone()
+
+
+def test_a_kill_of_a_process_that_is_not_there_is_an_error_that_names_those_that_are(walking, robot, url, tmp_path):
+    with pytest.raises(RunError, match="no process 'brain', there are .*estimator"):
+        run_over_lcm(walking(0.2, t=0.1, process="brain"), robot, "mini_cheetah", [], seed=1, url=url)

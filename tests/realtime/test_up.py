@@ -1,0 +1,75 @@
+"""up and command end to end: idle, stand, walk, estop, reset; a process that dies."""
+
+from __future__ import annotations
+
+import signal
+import time
+
+from lcmtypes.channels import BODY_STATE, JOINT_STATE
+
+NAMES = {"sim", "estimator", "controller", "packer"}
+
+
+def test_up_idles_at_real_time_obeys_commands_and_ends_with_ctrl_c(start, listen):
+    up, ear = start("tools.up"), listen()
+    ear.until(lambda: ear.mode() == "ready", "the robot is ready by itself")
+    begin, first = time.monotonic(), ear.newest[JOINT_STATE].utime
+    ear.until(lambda: len(ear.configs) >= 3, "robot_config at 1 Hz")
+    passed, played = time.monotonic() - begin, 1e-6 * (ear.newest[JOINT_STATE].utime - first)
+    assert played < 1.1 * passed + 0.2, "faster than real time"
+    assert ear.modes[-1] == "ready"  # nobody asked for anything
+    assert ear.configs[0].robot == "mini_cheetah"
+    assert NAMES <= set(ear.health)
+
+    stand = start("tools.command", "stand")
+    ear.until(lambda: ear.settled("stand"), "stand")
+    stand.interrupt()
+    assert stand.wait() == 0
+
+    walk = start("tools.command", "walk", "--gait", "trot", "--vx", "0.3", "--seconds", "20")
+    ear.until(lambda: ear.mode() == "walk" and ear.newest[BODY_STATE].v_body[0] > 0.2, "walking at 0.3 m/s")
+
+    assert start("tools.command", "estop", "--reason", "test").wait() == 0
+    ear.until(lambda: ear.mode() == "estop", "estop")
+    walk.interrupt()
+    walk.wait()
+
+    runs = len(ear.runs)
+    ear.until(lambda: ear.health["sim"].estops == 1, "the plant's own latch")
+    time.sleep(0.6)  # until nobody asks for motion any more
+    assert start("tools.command", "reset").wait() == 0
+    ear.until(lambda: len(ear.runs) == runs + 1 and ear.mode() == "ready", "a new run")
+    assert start("tools.command", "stand", "--seconds", "6").wait() == 0
+    ear.until(lambda: ear.settled("stand"), "standing again")
+
+    up.interrupt()
+    assert up.wait() == 0, up.text()
+    for name in NAMES:
+        assert name in up.text()
+    up.gone()
+
+
+def test_up_names_a_process_that_dies_with_code_and_last_words_and_stops_the_others(start, listen):
+    up, ear = start("tools.up"), listen()
+    ear.until(lambda: ear.mode() == "ready", "ready")
+    victim = next(p for p in _processes(up) if "procs.packer" in p.cmdline())
+    victim.send_signal(signal.SIGKILL)
+    assert up.wait() == 1
+    assert "packer ended with code -9. Its last words:" in up.text()
+    up.gone()
+
+
+def _processes(tool):
+    import psutil
+
+    return [p for p in psutil.Process(tool.process.pid).children() if tool.url in p.cmdline()]
+
+
+def test_up_refuses_to_run_beside_another_stack_and_says_why(start, listen):
+    start("tools.up")
+    ear = listen()
+    ear.until(lambda: ear.mode() == "ready", "the first")
+    second = start("tools.up")
+    assert second.wait() == 1
+    assert "already runs on" in second.text()
+    assert ear.mode() == "ready"

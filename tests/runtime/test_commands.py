@@ -1,0 +1,60 @@
+"""A scenario's commands by plant tick."""
+
+from __future__ import annotations
+
+from config.scenario import Command
+from lcmtypes.channels import ESTOP, MOTION_COMMAND, RESET
+from procs.runtime.commands import CommandPlayer
+
+DT = 0.002
+
+
+def player(*commands):
+    return CommandPlayer([Command(**c) for c in commands], DT)
+
+
+def test_a_command_acts_from_the_tick_nearest_its_time():
+    play = player({"t": 0.0, "mode": "stand"}, {"t": 0.01, "vx": 0.5})
+    speeds = [play.messages(seq, 0, 1)[0][1].vx for seq in range(8)]
+    assert speeds == [0, 0, 0, 0, 0, 0.5, 0.5, 0.5]
+
+
+def test_a_command_changes_only_the_fields_it_names():
+    play = player({"t": 0.0, "mode": "walk", "gait": "trot", "vx": 0.4}, {"t": 0.002, "yaw_rate": -0.2})
+    play.messages(0, 0, 1)
+    message = play.messages(1, 2000, 1)[0][1]
+    assert (message.mode, message.gait, message.vx, message.yaw_rate) == ("walk", "trot", 0.4, -0.2)
+
+
+def test_a_message_goes_out_at_every_tick_with_the_plants_header():
+    play = player({"t": 0.0, "mode": "stand"})
+    for seq in range(3):
+        [(channel, message)] = play.messages(seq, 2000 * seq, 9)
+        assert channel is MOTION_COMMAND
+        assert (message.run, message.seq, message.utime, message.source) == (9, seq, 2000 * seq, "scenario")
+
+
+def test_nothing_is_said_before_the_first_command():
+    play = player({"t": 0.004, "mode": "stand"})
+    assert [len(play.messages(seq, 0, 1)) for seq in range(4)] == [0, 0, 1, 1]
+
+
+def test_estop_and_reset_are_said_once_in_their_tick():
+    play = player({"t": 0.0, "mode": "stand"}, {"t": 0.004, "estop": True}, {"t": 0.008, "reset": True})
+    said = {seq: [c for c, _ in play.messages(seq, 0, 1)] for seq in range(6)}
+    assert said[2] == [MOTION_COMMAND, ESTOP]
+    assert said[4] == [MOTION_COMMAND, RESET]
+    assert all(said[seq] == [MOTION_COMMAND] for seq in (0, 1, 3, 5))
+
+
+def test_commands_of_ticks_that_were_jumped_over_are_not_lost():
+    play = player({"t": 0.0, "mode": "stand"}, {"t": 0.1, "mode": "walk"}, {"t": 0.2, "vx": 1.0})
+    message = play.messages(500, 0, 1)[0][1]
+    assert (message.mode, message.vx) == ("walk", 1.0)
+
+
+def test_a_new_run_begins_with_the_first_command_again():
+    play = player({"t": 0.0, "mode": "stand"}, {"t": 0.002, "vx": 1.0})
+    play.messages(5, 0, 1)
+    play.reset()
+    assert play.messages(0, 0, 2)[0][1].vx == 0.0
