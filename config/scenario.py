@@ -64,11 +64,17 @@ class Push(Section):
     force: Vec3
 
 
-FaultKind = Literal["encoder_spike", "nan", "motor_off", "imu_bias", "freeze", "packet_loss", "delay", "kill"]
+FaultKind = Literal[
+    "encoder_spike", "nan", "motor_off", "imu_bias", "freeze", "packet_loss", "delay", "kill",
+    "bus_corrupt", "bus_silent", "stale", "wrong_dlc", "foreign_id", "reordered", "motor_fault",
+]  # fmt: skip
+BUS_KINDS = ("bus_corrupt", "bus_silent", "stale", "wrong_dlc", "foreign_id", "reordered", "motor_fault")
+CorruptMode = Literal["checksum", "zero", "or", "last_wins", "shift", "nan", "saturate", "jump", "flip", "pair"]
 
 
 class Fault(Section):
-    """One fault; which fields a kind uses is in `USES`."""
+    """One fault; which fields a kind uses is in `USES`. BUS_KINDS act on emulated hardware only: the plain simulator
+    has no bus. They hit bytes from motors, boards and IMU on their way to the host."""
 
     t: NonNegative
     duration: Positive | None = None  # s, None: for ever
@@ -78,7 +84,9 @@ class Fault(Section):
     value: Number | None = None
     gyro: Vec3 | None = None
     accel: Vec3 | None = None
-    probability: Fraction | None = None
+    probability: Fraction | None = None  # per message or frame; bus faults: None is always
+    mode: CorruptMode | None = None  # bus_corrupt
+    line: Annotated[int, Field(ge=0)] | None = None  # bus faults: board or CAN bus, None: all
     ticks: Annotated[int, Field(ge=1)] | None = None
     process: str | None = None
     restart_after: Positive | None = None  # kill: s of wall time until the launcher starts it again
@@ -100,6 +108,13 @@ USES: dict[str, tuple[tuple[str, ...], ...]] = {
     "packet_loss": (("channel",), ("probability",)),
     "delay": (("channel",), ("ticks",)),
     "kill": (("process",),),
+    "bus_corrupt": (("mode",),),
+    "bus_silent": (),
+    "stale": (),
+    "wrong_dlc": (),
+    "foreign_id": (),
+    "reordered": (),
+    "motor_fault": (("joint",), ("value",)),
 }
 
 

@@ -184,7 +184,9 @@ def _follow(
                 revive.remove((due, name))
                 launcher.restart(name)
                 wait_for(watch, launcher, name, stop)
-                if name != "sim":  # which begins a new run by itself
+                if launcher.children["sim"].process.poll() is not None:
+                    LOG.warning("%s is back, but the run is over: the scenario ends too soon after its kill", name)
+                elif name != "sim":  # which begins a new run by itself
                     watch.reset("scenario", f"{name} restarted")
         _check(launcher, launcher.killed)
         if progress is not None:

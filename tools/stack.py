@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -77,6 +78,8 @@ def rollout(
     runner = Rollout(loop, engines, observe)
     player = CommandPlayer(scenario.commands, robot.dt)
     times = recording.step_us
+    gc.collect()
+    gc.disable()  # a recording only grows and holds no cycles: the collector would walk it again and again
     try:
         loop.start(ROLLOUT_RUN)
         for tick in range(round(scenario.duration / robot.dt)):
@@ -91,6 +94,7 @@ def rollout(
             if stop():
                 break
     finally:
+        gc.enable()
         loop.plant.stop()
         if writer is not None:
             writer.close()

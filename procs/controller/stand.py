@@ -12,6 +12,7 @@ from procs.model.rotations import rpy_to_matrix
 
 GRAVITY = 9.81
 JOINT_SPEED = 4.0  # rad/s, largest joint speed on the way to a pose
+NEAR = 1e-9  # rad, a step so small is the last
 LOAD_TIME = 0.1  # s, so that a foot losing its hold makes no step in the forces
 
 
@@ -41,7 +42,9 @@ class Stand:
         target = feet @ R - self._chains.mount_position  # the feet stay where they are in the level frame
         q, most = self.q, JOINT_SPEED * self._robot.dt
         for _ in range(3):
-            q = _newton(q, target, self._chains, self._robot.q_lower, self._robot.q_upper)
+            before, q = q, _newton(q, target, self._chains, self._robot.q_lower, self._robot.q_upper)
+            if np.abs(q - before).max() < NEAR:
+                break
         self.q = self.q + np.clip(q - self.q, -most, most)
         return self.q
 

@@ -20,7 +20,8 @@ class Packer:
 
     def __init__(self, robot: Robot) -> None:
         self.robot = robot
-        control = robot.description.control
+        control, safety = robot.description.control, robot.description.safety
+        self._oldest = safety.watchdog / robot.dt  # ticks
         self._damping = robot.per_joint(control.damping)
         self._stop_kp, self._stop_kd = robot.per_joint(control.stand.kp), robot.per_joint(control.stand.kd)
         self._latch = EstopLatch()  # outlives runs: only reset releases it
@@ -56,7 +57,8 @@ class Packer:
                 return f"{name} for {message.num_legs} legs and {message.num_joints} joints"
             if not message.finite():
                 return f"{name} is not finite"
-        return ""
+        age = abs(command.seq - legs.seq)
+        return f"leg_state is {age} ticks old" if age >= self._oldest else ""
 
     def _damp(self, reason: str) -> JointCommand:
         out = JointCommand(self.robot.num_joints)

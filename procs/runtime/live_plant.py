@@ -247,7 +247,8 @@ class LivePlant:
         health.ticks, health.refused, health.estops = self.loop.seq + 1, counts.refused, counts.estops
         health.missed = counts.missed + max(0, self.loop.age() - 1)
         health.decode_errors, health.not_finite = bus.counts["decode_errors"], bus.counts["not_finite"]
-        health.last_error = "; ".join(filter(None, (self.waits_for, counts.last_error or bus.last_error)))
+        now = (self.waits_for, self.loop.why)  # what is wrong now comes before what once was
+        health.last_error = "; ".join(filter(None, now if any(now) else (counts.last_error or bus.last_error,)))
         if self.loop.state in ("latched", "damping") and self.health.state == "running":
             health.state = self.loop.state
         health.latency_p50, health.latency_p99, health.latency_max = self.latency.take()

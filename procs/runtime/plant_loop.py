@@ -51,6 +51,7 @@ class PlantLoop:
     def _start(self, run: int) -> None:
         self.run, self.seq, self.utime = run, -1, 0
         self.latched = ""  # why damping is latched, empty if not
+        self.why = ""  # the plant is in damping, in words; empty if not
         self._command: JointCommand | None = None
         self._newest = -1  # seq of the newest accepted command
         self._check.reset()
@@ -132,14 +133,13 @@ class PlantLoop:
         elif self.latched or age >= self._watchdog:
             self.counts.damped += 1
             if self.state not in ("damping", "latched"):
-                reason = self.latched or f"no joint_command for {age} ticks"
-                self.counts.last_error = f"damping at tick {self.seq}: {reason}"
-                LOG.warning(self.counts.last_error)
+                self.why = f"damping at tick {self.seq}: {self.latched or f'no joint_command for {age} ticks'}"
+                LOG.warning(self.why)
             self.state = "latched" if self.latched else "damping"
             self.plant.write(self._damp(age))
         else:
             assert self._command is not None
-            self.state = "running"
+            self.state, self.why = "running", ""
             self.plant.write(self._command)
 
     def _damp(self, age: int) -> JointCommand:

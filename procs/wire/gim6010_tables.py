@@ -64,7 +64,7 @@ COMMANDS: dict[int, Command] = {
             _FROM,
             (Field("opcode", "B"), Field("endpoint", "H"), Field("reserved", "B"), Field("value", "4s")),
         ),
-        Command(0x06, "set_axis_node_id", _TO, (Field("node", "I"),)),
+        Command(0x06, "set_axis_node_id", _TO, (Field("new_node", "I"),)),
         Command(0x07, "set_axis_state", _TO, (Field("state", "I"),)),
         Command(0x08, "mit_control", _BOTH, (Field("data", "8s"),)),  # packed by mit_can, output shaft
         Command(0x09, "get_encoder_estimates", _FROM, _floats(("position", "turn"), ("velocity", "turn/s"))),

@@ -8,8 +8,17 @@ import pytest
 
 from config.load import load_robot
 from config.scenario import Fault, PlantOptions, Push, Scenario
-from lcmtypes.channels import ESTOP, GROUND_TRUTH, JOINT_COMMAND, MODE_STATE, MOTION_COMMAND, RESET
-from lcmtypes.generated import Estop, MotionCommand, Reset
+from lcmtypes.channels import (
+    ESTOP,
+    GROUND_TRUTH,
+    JOINT_COMMAND,
+    JOINT_STATE,
+    JOINT_TEST,
+    MODE_STATE,
+    MOTION_COMMAND,
+    RESET,
+)
+from lcmtypes.generated import Estop, JointTest, MotionCommand, Reset
 from procs.model.robot import Robot
 from procs.model.rotations import quat_multiply, quat_to_matrix, rpy_to_quat
 from procs.runtime.engine import Engine
@@ -32,7 +41,7 @@ class Stage:
         self.loop = PlantLoop(SimPlant(robot, PlantOptions(**options), seed=1, pushes=pushes, faults=faults), robot)
         self.rollout = Rollout(self.loop, [Engine(spec, robot) for spec in SPECS.values()], self.observe)
         self.newest, self.trail, self.reasons = {}, [], []
-        self.motion, self.buttons = None, []
+        self.motion, self.test, self.buttons = None, None, []
         self.loop.start(1)
 
     def observe(self, channel, message):
@@ -65,10 +74,11 @@ class Stage:
 
     def messages(self):
         sent, self.buttons = self.buttons, []
-        if self.motion is not None:
-            motion = self.motion.copy()
-            motion.run, motion.seq = self.loop.run, self.loop.seq
-            sent.append((MOTION_COMMAND, motion))
+        for channel, held in ((MOTION_COMMAND, self.motion), (JOINT_TEST, self.test)):
+            if held is not None:
+                again = held.copy()
+                again.run, again.seq = self.loop.run, self.loop.seq
+                sent.append((channel, again))
         return sent
 
     def play(self, seconds, until=lambda state: False):
@@ -253,3 +263,18 @@ def test_shutdown_lies_down_and_switches_the_drives_off(stage):
     s.play(0.3)
     assert not s.newest[JOINT_COMMAND].enable.any()
     assert s.truth.position[2] < 0.13
+
+
+def test_in_a_rig_one_joint_follows_its_test_and_falls_when_the_page_hangs(stage, robot):
+    s = stage(suspended=True)
+    s.ask("joint_test")
+    s.reach("joint_test")
+    s.test = JointTest()
+    s.test.source, s.test.joint, s.test.hold = "page", 2, 1
+    s.test.q_des, s.test.kp, s.test.kd, s.test.tau_limit = 1.6, 40.0, 1.0, 6.0
+    s.play(1.5)
+    assert s.newest[JOINT_STATE].q[2] == pytest.approx(1.6, abs=0.05)
+    assert not s.newest[JOINT_COMMAND].kp[np.arange(robot.num_joints) != 2].any()
+    s.test = None
+    s.play(0.35)
+    assert not s.newest[JOINT_COMMAND].kp.any()

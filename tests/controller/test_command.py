@@ -79,6 +79,13 @@ def test_no_command_at_all_is_no_motion(command_filter, robot):
     assert command_filter.lost()
 
 
+def test_commands_that_are_not_finite_are_no_commands_and_do_not_keep_the_old_one_alive(command_filter, robot):
+    play(command_filter, 1.0, robot.dt, vx=0.5)
+    wanted = play(command_filter, 2.5, robot.dt, vx=math.nan)
+    assert not wanted.velocity.any()
+    assert command_filter.lost()
+
+
 def test_what_was_left_over_from_an_earlier_run_moves_nothing(command_filter, robot):
     old = message(3, run=RUN - 1, mode="walk", vx=1.0)
     for _ in range(200):

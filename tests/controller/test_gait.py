@@ -100,7 +100,7 @@ def test_through_any_switches_legs_alternate_swings_are_whole_and_no_stance_is_e
             if not stance:
                 assert round(end - begin, 6) in swings
             else:
-                assert end - begin <= 2.2 * longest
+                assert end - begin <= 1.5 * longest
                 assert end - begin >= min(shortest, LEAD) - 1e-9
 
 

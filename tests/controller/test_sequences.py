@@ -40,7 +40,7 @@ def happen(bench, kind, mode, count):
         bench.press(Estop if kind == "estop" else Reset, seq=count)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.lists(st.tuples(EVENTS, SECONDS), min_size=3, max_size=10))
 def test_only_edges_of_the_table_are_taken(core, bench_of, events):
     bench = bench_of(core.robot, core)

@@ -21,7 +21,7 @@ def test_every_type_has_a_channel_and_every_channel_a_type():
 
 def test_a_type_says_which_channel_it_is_for():
     for name, channel in CHANNELS.items():
-        assert channel.type.TYPE == f"{name}_t"
+        assert f"{name}_t" == channel.type.TYPE
 
 
 def test_fingerprints_differ_so_that_no_message_passes_for_another():

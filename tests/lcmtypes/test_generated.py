@@ -102,7 +102,7 @@ def test_bytes_are_those_of_lcm_gen_and_both_read_each_other(lcm_gen, name, seed
 @every_type
 def test_fingerprints_are_those_of_lcm_gen(lcm_gen, name):
     assert STRUCTS[name].fingerprint.to_bytes(8, "big") == lcm_gen[name]._get_packed_fingerprint()
-    assert ours(name).FINGERPRINT == STRUCTS[name].fingerprint
+    assert STRUCTS[name].fingerprint == ours(name).FINGERPRINT
 
 
 @every_type

@@ -180,7 +180,8 @@ def test_missing_foreign_or_broken_inputs_are_damped_with_the_reason(packer, rob
     good, command = state(robot, rng), order(robot, rng)
     other = LegCommand(6, 18)
     other.enable = 1
-    broken, endless = good.copy(), command.copy()
+    broken, endless, old = good.copy(), command.copy(), good.copy()
+    old.seq = -10
     broken.q[4], endless.f_ff[1, 2] = math.nan, math.inf
     for bad, reason in [
         (inputs(command, None), "no leg_state of this tick"),
@@ -188,6 +189,7 @@ def test_missing_foreign_or_broken_inputs_are_damped_with_the_reason(packer, rob
         (inputs(command, LegState(3, 9)), "leg_state for 3 legs and 9 joints"),
         (inputs(command, broken), "leg_state is not finite"),
         (inputs(endless, good), "leg_command is not finite"),
+        (inputs(command, old), "leg_state is 10 ticks old"),
     ]:
         (out,) = packer.step(bad)
         assert damped(robot, out)

@@ -52,7 +52,7 @@ def test_damping_begins_exactly_20_ms_after_the_last_accepted_commands_sample(lo
     # ages 1..9 still act; age 10 is 20 ms
     assert damped == [False] * (WATCHDOG - 1) + [True] * 3
     assert loop.state == "damping"
-    assert "no joint_command for 10 ticks" in loop.counts.last_error
+    assert loop.why == "damping at tick 14: no joint_command for 10 ticks"
     assert toy_plant.written[-1].reason == "watchdog"
 
 
@@ -85,7 +85,7 @@ def test_an_estop_latches_damping_against_good_commands(loop, toy_plant, command
     run_ticks(loop, command, 100)
     assert all(is_damping(m, robot) for m in toy_plant.written[2:])
     assert (loop.state, loop.counts.estops) == ("latched", 1)
-    assert "estop by hand" in loop.counts.last_error
+    assert "estop by hand" in loop.why
 
 
 def test_an_estop_before_the_first_command_damps_too(loop, toy_plant, robot):

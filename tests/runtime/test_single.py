@@ -43,7 +43,7 @@ def elder(url):
 
 
 def test_a_second_one_of_the_name_is_refused_with_advice(elder, url):
-    with pytest.raises(DuplicateProcessError, match="a process named toy already runs on .*--lcm-url"):
+    with pytest.raises(DuplicateProcessError, match=r"a process named toy already runs on .*--lcm-url"):
         process(url)[0].claim()
 
 
