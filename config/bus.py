@@ -44,6 +44,7 @@ class CanLine(Section):
     interface: str = "socketcan"
     channel: str
     bitrate: Annotated[int, Field(gt=0)] = 1_000_000
+    port: Annotated[int, Field(gt=0, le=65535)] | None = None  # of udp_multicast
 
 
 class CanBus(Section):
@@ -60,7 +61,7 @@ class ImuSerial(Section):
     """VN-100 on a serial line."""
 
     device: str
-    baud: Annotated[int, Field(gt=0)] = 115200
+    baud: Annotated[int, Field(gt=0)] = 921600
     rate: Positive = 500.0  # Hz of binary output
 
 
@@ -73,6 +74,14 @@ class StartUp(Section):
     drive_watchdog: bool = False  # the drives stop by themselves when the host falls silent
 
 
+class Thermal(Section):
+    """I^2 t model of all motors: first order in the square of the torque at the motor's output."""
+
+    continuous_torque: Positive  # N m that a motor bears for ever
+    time_constant: Positive  # s
+    source: str
+
+
 class Bus(Section):
     """The hardware behind the plant interface."""
 
@@ -83,5 +92,6 @@ class Bus(Section):
     start: StartUp = StartUp()
     temperature_max: Positive = 85.0  # deg C
     voltage_range: Range = (18.0, 30.0)  # V
+    thermal: Thermal | None = None  # None: no model, temperatures only
     faults_in_a_row: Annotated[int, Field(ge=1)] = 10  # bad ticks before damping
     source: str

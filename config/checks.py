@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from config.bus import Bus
 from config.inertials import inertia_matrix
 from config.problems import Absent, Problem
 from config.schema import Actuator, Body, Control, Inertial, Legs, Recover, RobotDescription, Sim
@@ -119,6 +120,36 @@ def check_sim(control: Control, sim: Sim) -> Iterator[Problem]:
         yield Problem("sim.rate", sim.rate, f"want a whole multiple of control.rate {control.rate:g}")
 
 
+def check_bus(legs: Legs, bus: Bus | None) -> Iterator[Problem]:
+    """Wiring against joints and buses; the rest of the bus is checked by the bridge, which knows the protocols."""
+    if bus is None:
+        return
+    if (bus.spine is None) == (bus.can is None):
+        yield Problem("bus", Absent("spine and can"), "want one of them")
+        return
+    joints = [f"{leg.name}.{joint.name}" for leg in legs.placed for joint in legs.chain]
+    if set(bus.wiring) != set(joints):
+        yield Problem("bus.wiring", sorted(set(bus.wiring) ^ set(joints)), "want exactly the robot's joints")
+        return
+    lines = len(bus.spine.boards) if bus.spine is not None else len(bus.can.buses) if bus.can is not None else 0
+    seen: dict[tuple[int, int, int], str] = {}
+    for i, name in enumerate(joints):
+        wire = bus.wiring[name]
+        if wire.line >= lines:
+            yield Problem(f"bus.wiring.{name}.line", wire.line, f"want 0..{lines - 1}")
+        if bus.spine is not None and wire.id > 1:
+            yield Problem(f"bus.wiring.{name}.id", wire.id, "want the leg's place on its board, 0 or 1")
+        key = (wire.line, wire.id, i % len(legs.chain) if bus.spine is not None else 0)
+        if key in seen:
+            yield Problem(f"bus.wiring.{name}", f"line {wire.line}, id {wire.id}", f"taken by {seen[key]}")
+        seen[key] = name
+    if bus.spine is not None and len(legs.placed) != 2 * lines:
+        yield Problem("bus.spine.boards", f"{lines} boards", f"want {len(legs.placed) / 2:g}, two legs each")
+    low, high = bus.voltage_range
+    if not low < high:
+        yield Problem("bus.voltage_range", bus.voltage_range, "want lower < upper")
+
+
 CHECKS: tuple[tuple[tuple[str, ...], Any], ...] = (
     (("body",), check_body),
     (("legs",), check_legs),
@@ -127,6 +158,7 @@ CHECKS: tuple[tuple[tuple[str, ...], Any], ...] = (
     (("legs", "control"), check_gaits),
     (("control",), check_limits),
     (("control", "sim"), check_sim),
+    (("legs", "bus"), check_bus),
 )
 
 

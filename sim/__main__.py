@@ -6,16 +6,21 @@ import argparse
 import logging
 import signal
 import sys
+from collections.abc import Sequence
+from pathlib import Path
 
 from config.load import ConfigError, load_scenario
 from config.problems import Problem
-from config.scenario import PlantOptions
+from config.scenario import Fault, PlantOptions, Push
+from procs.model.robot import Robot
 from procs.runtime.bus import Bus
 from procs.runtime.commands import CommandPlayer
 from procs.runtime.live_plant import LivePlant
 from procs.runtime.main import arguments, guarded, prepare, robot_of
 from procs.runtime.plant_loop import PlantLoop
+from sim.emulators.hardware import emulated
 from sim.plant import SimPlant
+from sim.serve import Server
 
 LOG = logging.getLogger("sim")
 FASTEST = 100.0  # times real time
@@ -34,6 +39,21 @@ def _pace(parser: argparse.ArgumentParser, text: str) -> float | None:
     return pace
 
 
+def serve(
+    args: argparse.Namespace, robot: Robot, options: PlantOptions, seed: int, pushes: Sequence[Push],
+    faults: Sequence[Fault],
+) -> None:  # fmt: skip
+    """Emulated hardware behind sockets in --serve-bus instead of a plant on LCM."""
+    try:
+        hardware = emulated(robot, options, seed, pushes=pushes, faults=faults)
+    except ValueError as error:
+        raise ConfigError(args.scenario or args.robot, [Problem("bus", str(args.serve_bus), str(error))]) from error
+    server = Server(hardware, args.serve_bus, Bus(args.lcm_url))
+    for sig in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(sig, server.stop)
+    server.run()
+
+
 def main() -> int:
     """Entry point."""
     parser = arguments("sim", __doc__)
@@ -43,6 +63,7 @@ def main() -> int:
     parser.add_argument("--pace", default="1", help="lock step: 1 = not faster than real time, max = as fast as it can")
     parser.add_argument("--suspended", action="store_true", help="hold the body in the air, as in a rig")
     parser.add_argument("--gui", action="store_true", help="PyBullet's window")
+    parser.add_argument("--serve-bus", type=Path, metavar="DIR", help="be the hardware behind a bridge: sockets in DIR")
     args = parser.parse_args()
     pace = _pace(parser, args.pace)
     prepare("sim", args)
@@ -53,6 +74,9 @@ def main() -> int:
         seed = args.seed if args.seed is not None else scenario.seed if scenario else 1
         options = scenario.plant if scenario else PlantOptions(suspended=args.suspended)
         pushes, faults = (scenario.pushes, scenario.faults) if scenario else ((), ())
+        if args.serve_bus:
+            serve(args, robot, options, seed, pushes, faults)
+            return
         try:
             plant = SimPlant(robot, options, seed=seed, pushes=pushes, faults=faults, gui=args.gui)
         except ValueError as error:

@@ -25,6 +25,7 @@ from procs.runtime.main import prepare
 
 LOG = logging.getLogger(__name__)
 ROOT = Path(__file__).resolve().parent.parent
+LAST = 2.0  # s at the most in which the rest is taken after the end
 GATHER = 0.01  # s in which events gather: the recorder must not take the cores from those it records
 
 
@@ -94,7 +95,7 @@ class Recorder:
                 message = self.health.message()
                 message.ticks = self.writer.events
                 self.bus.publish(PROC_HEALTH, message)
-        end = time.monotonic() + 0.2
+        end = time.monotonic() + LAST
         while time.monotonic() < end and self.bus.wait(0.05):
             pass
         self.writer.close()

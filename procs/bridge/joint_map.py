@@ -32,7 +32,7 @@ class DriveCommand:
     @classmethod
     def zero(cls, n: int) -> DriveCommand:
         """Nothing wanted, disabled."""
-        return cls(*(np.zeros(n) for _ in range(5)), enable=np.zeros(n, bool))
+        return cls(np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n, bool))
 
 
 class JointMap:

@@ -26,6 +26,7 @@ class RawState:
     distrusted: NDArray[np.bool_]  # the first reply after enable
     why: dict[int, str] = field(default_factory=dict)  # by joint
     faults: dict[int, list[Fault]] = field(default_factory=dict)  # what motors or boards themselves complain of
+    notes: dict[int, str] = field(default_factory=dict)  # soft stops and warnings: shown, not acted on
     temperature: Array | None = None  # deg C, NaN where unknown
     voltage: Array | None = None  # V
 
@@ -67,6 +68,9 @@ class Drives(Protocol):
 
     def begin(self) -> None:
         """A new run: forget what was enabled."""
+
+    def assume_on(self) -> None:
+        """As if all drives were enabled: the next exchange that does not enable them sends exit frames."""
 
     def exchange(self, command: DriveCommand) -> RawState:
         """One tick: send what is commanded, return what came back. Never raises on bad bytes or a dead bus."""

@@ -91,9 +91,10 @@ class Controller:
             machine.ask(wanted.request)
         if self.filter.lost() and machine.target == "walk":
             machine.target, machine.reason = "stand", "motion_command lost"
-        if wanted.complaint != self._complaint and machine.mode not in FORCED:
-            machine.reason = wanted.complaint
-        self._complaint = wanted.complaint
+        if wanted.complaint != self._complaint:
+            if wanted.complaint or machine.reason == self._complaint:
+                machine.reason = wanted.complaint
+            self._complaint = wanted.complaint
 
     def _obey_estop(self, inputs: Inputs) -> None:
         machine = self.machine
@@ -122,8 +123,11 @@ class Controller:
     def _advance(self, t: float, wanted: Wanted, inputs: Inputs) -> None:
         """End the transition whose time has come, then begin the next one on the way to the target."""
         machine = self.machine
+        before = machine.mode
         if machine.busy:
             self._finish(t, wanted, inputs)
+        if machine.mode != before:
+            return  # one edge a tick
         if machine.mode == machine.target == "idle":
             machine.target = "ready"
         following = machine.next()

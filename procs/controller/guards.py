@@ -15,6 +15,7 @@ INVALID_TIME = 0.1  # s an invalid body state or an unsolved MPC is borne
 CARRY = 0.5  # contact probability above which a foot counts as carrying
 CARRYING_FEET = 0.7  # of all feet that must carry before the robot walks
 PLAUSIBLE = 1e5  # beyond any quantity of a state: nonsense that would overflow what follows
+AT_REST = ("idle", "ready", "damping")  # left only with sound sensors; in the others `fault` bears a bad moment
 # Reasons of the estimator for which sensors are well all the same: stand and joint test go on, walk does not.
 BEARABLE = ("suspended", "velocity uncertain")
 
@@ -109,11 +110,11 @@ class Guards:
         """Why `following` may not be entered `passed` s after `mode` was: a reason, `wait`, or empty."""
         if following in ("idle", "shutdown") or mode == "joint_test":
             return ""
-        if self.legs is None or self._ill > 0:
+        if mode in AT_REST and (self.legs is None or self._ill > 0):
             return "wait" if mode == "idle" else f"body state not valid: {self._why()}"
         if following != "ready" and passed < self._settle:
             return "wait"
-        if following in UPRIGHT and not self.upright:
+        if mode in ("ready", "recover") and following in UPRIGHT and not self.upright:
             return "not upright, recover first"
         if following == "recover" and not self._rights_itself:
             return "this robot has no poses to right itself"

@@ -18,6 +18,7 @@ from procs.runtime.packet_filter import PacketFilter
 LOG = logging.getLogger(__name__)
 
 DEFAULT_URL = "udpm://239.255.76.67:7667?ttl=0"  # never leaves the machine
+MOST_AT_ONCE = 2000  # messages: some 20 ms
 RECEIVE_BYTES = 4_000_000  # kernel buffer: LCM drops the newest message when one is full
 
 
@@ -130,14 +131,14 @@ class Bus:
         self.drain()
         return True
 
-    def drain(self) -> int:
-        """Handle everything that has arrived, without waiting."""
+    def drain(self, most: int = MOST_AT_ONCE) -> int:
+        """Handle what has arrived, without waiting; returns how many, at the most `most`: a flood starves nobody."""
         n = 0
         if self._poll is None:
-            while self._lcm.handle_timeout(0):
+            while n < most and self._lcm.handle_timeout(0):
                 n += 1
         else:
-            while self._poll.poll(0):
+            while n < most and self._poll.poll(0):
                 self._lcm.handle()
                 n += 1
         return n

@@ -70,6 +70,7 @@ class LivePlant:
         self._reset = ""
         self._motion: Any = None
         self._motion_at = 0.0
+        self._told = ""  # what the last report said of damping
         self._answered = -1  # seq of the newest command for the current run
         self._sent_at = 0.0
         bus.subscribe((JOINT_COMMAND, ESTOP, RESET, MOTION_COMMAND), self._on_message)
@@ -113,7 +114,7 @@ class LivePlant:
     def _look_around(self) -> None:
         """What has to be done now and then, also while nothing ticks."""
         self.single.check()
-        if self.health.due():
+        if self.health.due() or self.loop.why != self._told:  # damping is told at once
             self._report()
 
     def _begin(self) -> None:
@@ -242,7 +243,7 @@ class LivePlant:
         return until_answer and self._answered >= self.loop.seq
 
     def _report(self) -> None:
-        counts, bus = self.loop.counts, self.bus
+        counts, bus, self._told = self.loop.counts, self.bus, self.loop.why
         health = self.health.message()
         health.ticks, health.refused, health.estops = self.loop.seq + 1, counts.refused, counts.estops
         health.missed = counts.missed + max(0, self.loop.age() - 1)

@@ -15,7 +15,11 @@ Outputs = Sequence[Message | None]  # in the declared order of writes; None: not
 
 
 class Core(Protocol):
-    """The pure part: no bus, clock, file, thread, global or environment."""
+    """The pure part: no bus, clock, file, thread, global or environment.
+
+    A core may have `warm_up()`: the live runner calls it before the first trigger, so that kernels and solvers are
+    loaded when the robot needs them. It must leave no trace in the core.
+    """
 
     def step(self, inputs: Inputs) -> Outputs:
         """One step; returns messages, sends nothing, never raises on bad data."""

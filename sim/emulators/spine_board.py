@@ -70,6 +70,13 @@ def pack_frame(q: Sequence[float], qd: Sequence[float], flags: tuple[int, int]) 
     return swap(body + check.to_bytes(4, "little")).ljust(FRAME_BYTES, b"\0")
 
 
+def unpack_reply_frame(rx: bytes) -> tuple[list[float], list[float], tuple[int, int]]:
+    """(q, qd, flags) of a reply, drives leg-major; the checksum is not looked at."""
+    fields = _DATA.unpack(swap(rx)[: _DATA.size])
+    order = (0, 2, 4, 1, 3, 5)
+    return [fields[i] for i in order], [fields[6 + i] for i in order], (fields[12], fields[13])
+
+
 class SpineBoard:
     """One board. `motors`: six, leg-major."""
 

@@ -74,6 +74,17 @@ def test_an_invalid_body_state_is_borne_for_a_moment_and_then_damped(bench, mode
     assert out.state.reason == "body state not valid: imu invalid for 60 ms"
 
 
+@pytest.mark.parametrize(("mode", "asked"), [("walk", "stand"), ("stand", "down")])
+def test_one_bad_sample_at_the_moment_of_a_request_does_not_refuse_it(bench, mode, asked):
+    bench.ask(mode)
+    bench.until(mode)
+    bench.ask(asked)
+    bench.invalid = "imu invalid for 2 ms"
+    bench.tick()
+    bench.invalid = ""
+    bench.until(asked)
+
+
 def test_a_robot_that_hangs_may_stand_but_not_go_on_walking(bench):
     bench.ask("walk")
     bench.until("walk")

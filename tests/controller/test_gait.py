@@ -83,7 +83,7 @@ def walks(draw):
     return robot, first, [(t, name) for t, (_, name) in zip(times, steps, strict=True)]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(walks())
 def test_through_any_switches_legs_alternate_swings_are_whole_and_no_stance_is_endless(walk):
     robot, first, switches = walk
@@ -91,7 +91,6 @@ def test_through_any_switches_legs_alternate_swings_are_whole_and_no_stance_is_e
     gait = schedule(robot)
     gait.start(0.0, first)
     longest = max(g.period for g in (gaits[first], *(gaits[n] for _, n in switches)))
-    shortest = min(0.5 * min(g.duty * g.period, 0.3) for g in gaits.values())
     swings = {round((1 - g.duty) * g.period, 6) for g in gaits.values()}
     for phases in play(gait, switches[-1][0] + 4 * longest, 0.0, switches):
         assert phases
@@ -100,8 +99,9 @@ def test_through_any_switches_legs_alternate_swings_are_whole_and_no_stance_is_e
             if not stance:
                 assert round(end - begin, 6) in swings
             else:
-                assert end - begin <= 1.5 * longest
-                assert end - begin >= min(shortest, LEAD) - 1e-9
+                last = max([begin, *(t for t, _ in switches if t < end)])  # what a switch may put off
+                assert end - last <= longest + LEAD + DT
+                assert end - begin >= LEAD - 1e-9
 
 
 @settings(max_examples=60, deadline=None)

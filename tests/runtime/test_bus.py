@@ -9,7 +9,7 @@ import pytest
 
 from lcmtypes.channels import BODY_STATE, ESTOP, IMU, JOINT_STATE, RESET
 from lcmtypes.generated import Estop, Imu, JointState, Reset
-from procs.runtime.bus import Bus, BusError
+from procs.runtime.bus import MOST_AT_ONCE, Bus, BusError
 from procs.runtime.packet_filter import ALL, LOAD, NONE, RETURN, program
 from tools.launch import private_url
 
@@ -142,6 +142,22 @@ def test_the_newest_bytes_are_kept_and_the_others_forgotten(pair):
 
 def test_waiting_for_nothing_ends_with_false(pair):
     assert pair[1].wait(0.01) is False
+
+
+def test_a_flood_does_not_keep_the_reader_from_its_work(pair):
+    sender, receiver = pair
+    got = []
+
+    def flood(_channel, message):
+        got.append(message.seq)
+        sender.publish(IMU, imu(len(got)))  # always one more
+
+    receiver.subscribe((IMU,), flood)
+    sender.publish(IMU, imu(0))
+    end = time.monotonic() + 20
+    while not got and time.monotonic() < end:
+        receiver.wait(0.05)
+    assert 0 < len(got) <= MOST_AT_ONCE + 1
 
 
 def test_an_url_that_cannot_be_used_is_an_error_with_advice():

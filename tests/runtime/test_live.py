@@ -28,7 +28,8 @@ def give(process, *messages):
     """Publish, let the process read all that is there, and step it; what it sent."""
     for channel, message in messages:
         process.bus.publish(channel, message)
-    process.bus.drain()
+    while process.bus.drain():
+        pass
     process.sent.clear()
     process.step()
     process.bus.drain()

@@ -1,0 +1,135 @@
+"""Motors on CAN buses: every tick a command to each, and its reply. The protocol's own ways are in can_protocols."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from config.bus import JointWiring
+from procs.bridge import clock
+from procs.bridge.can_bus import Link
+from procs.bridge.can_protocols import Heard, Protocol
+from procs.bridge.joint_map import DriveCommand
+from procs.bridge.raw import BusCounts, RawState
+from procs.wire.frame import CanFrame
+
+DISTRUST = 1  # exchanges: the answer to the enter frame
+
+
+class CanDrives:
+    """All drives of a robot on CAN buses. `reply_timeout` s to wait for a tick's replies."""
+
+    torque_measured = True
+
+    def __init__(
+        self, links: Sequence[Link], wires: Sequence[JointWiring], protocol: Protocol, *, reply_timeout: float,
+        frame_gap: float = 0.0, before: Callable[[], None] = lambda: None,
+    ) -> None:  # fmt: skip
+        self.links, self.protocol, self.counts = tuple(links), protocol, BusCounts()
+        self.half_range = protocol.half_range
+        self._line = [w.line for w in wires]
+        self._joint_of = {(w.line, w.id): j for j, w in enumerate(wires)}
+        if len(self._joint_of) != len(wires):
+            raise ValueError("two motors with one id on one bus")
+        # One frame per bus in turn, so that all buses work at once.
+        order = sorted(range(len(wires)), key=lambda j: (self._line[:j].count(self._line[j]), self._line[j]))
+        self._order = order
+        self._timeout, self._gap, self._before = reply_timeout, frame_gap, before
+        self.begin()
+
+    def open(self) -> None:
+        """Open all buses."""
+        for link in self.links:
+            link.open()
+
+    def close(self) -> None:
+        """Close all buses."""
+        for link in self.links:
+            link.close()
+
+    def begin(self) -> None:
+        """A new run."""
+        n = len(self._line)
+        self._on = np.zeros(n, bool)
+        self._since = np.full(n, DISTRUST)
+
+    def assume_on(self) -> None:
+        """As if all drives were enabled."""
+        self._on[:] = True
+
+    def exchange(self, command: DriveCommand) -> RawState:
+        """Late frames away, commands out, replies in."""
+        self._before()
+        for line, link in enumerate(self.links):
+            while (frame := link.receive(0.0)) is not None:
+                self.unasked(line, frame)
+        entering = command.enable & ~self._on
+        frames = self.protocol.frames(command, entering, self._on & ~command.enable)
+        self._since = np.where(entering, 0, self._since + 1)
+        self._on = command.enable.copy()
+        for j in self._order:
+            for frame in frames[j]:
+                if not self.links[self._line[j]].send(frame):
+                    self.counts.refused += 1
+                if self._gap:
+                    self._wait_gap()
+        expected = [sum(map(self.protocol.answered, sent)) for sent in frames]
+        return self.decode(self._collect(expected), self._since < DISTRUST, expected)
+
+    def decode(
+        self, heard: Sequence[tuple[int, CanFrame]], distrusted: NDArray[np.bool_], expected: Sequence[int]
+    ) -> RawState:
+        """Raw state of the (line, frame) that came in one exchange; `expected`: replies of each joint."""
+        found = Heard(self._joint_of, len(self._line))
+        found.expected = list(expected)
+        for line, frame in heard:
+            self.protocol.hear(found, line, frame, self.counts)
+        raw = self.protocol.state(found, self.counts)
+        raw.distrusted = distrusted
+        counts = self.counts
+        for j in np.flatnonzero(~raw.valid).tolist():
+            if j not in raw.why:
+                link = self.links[self._line[j]]
+                counts.missing += 1
+                silent = not any(found.frames[k] for k in range(len(self._line)) if self._line[k] == self._line[j])
+                cause = link.last_error or "power, cable, termination, bit rate"
+                raw.why[j] = f"bus {link.name} silent: {cause}" if silent else "no reply: check its cable and id"
+        counts.frames += int(raw.valid.sum())
+        return raw
+
+    def edges(self, sent: Sequence[tuple[int, CanFrame]]) -> tuple[NDArray[np.bool_], NDArray[np.bool_], list[int]]:
+        """Of the frames sent in one exchange: who was entered, who was left, how many replies each joint owes."""
+        n = len(self._line)
+        entered, left, expected = np.zeros(n, bool), np.zeros(n, bool), [0] * n
+        for line, frame in sent:
+            joint = self._joint_of.get((line, self.protocol.motor_of(frame)))
+            if joint is not None:
+                edge = self.protocol.edge(frame)
+                entered[joint] |= edge > 0
+                left[joint] |= edge < 0
+                expected[joint] += self.protocol.answered(frame)
+        return entered, left, expected
+
+    def unasked(self, line: int, frame: CanFrame) -> None:
+        """A frame that came after its tick: of no use, but foreign ones are worth knowing, and heartbeats count."""
+        self.counts.late += self.protocol.unasked(line, frame, self._joint_of, self.counts)
+
+    def _collect(self, expected: Sequence[int]) -> list[tuple[int, CanFrame]]:
+        """Frames until every reply has come or the time is over."""
+        heard: list[tuple[int, CanFrame]] = []
+        end = clock.monotonic() + self._timeout
+        for line, link in enumerate(self.links):
+            missing = sum(many for many, on in zip(expected, self._line, strict=True) if on == line)
+            left = self._timeout
+            while (frame := link.receive(max(0.0, left))) is not None:
+                heard.append((line, frame))
+                missing -= self.protocol.answers(line, frame, self._joint_of) is not None
+                left = end - clock.monotonic() if missing > 0 else 0.0
+        return heard
+
+    def _wait_gap(self) -> None:
+        end = clock.monotonic() + self._gap
+        while clock.monotonic() < end:
+            pass

@@ -1,0 +1,147 @@
+"""Motors behind SPIne boards, two legs each: one transfer per board and tick."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from config.bus import JointWiring
+from procs.bridge.joint_map import DriveCommand
+from procs.bridge.raw import BusCounts, RawState
+from procs.bridge.spi import Board
+from procs.wire import spine, spine_scotty
+from procs.wire.decode import Fault, Reason
+from procs.wire.mit_can import MitCodec
+from procs.wire.mit_motors import MOTORS
+from procs.wire.spine import ENABLE, ESTOP_MARK, JOINTS, PER_BOARD
+
+DISTRUST = 3  # exchanges from enable to the drives' second answer: edge cycle, stale reply, answer to the enter frame
+MIT_STOPS = {1: "abad", 2: "hip"}  # data flags of MIT's firmware
+
+
+class SpineDrives:
+    """All drives of a robot on SPIne boards."""
+
+    def __init__(self, boards: Sequence[Board], wires: Sequence[JointWiring], variant: str = "mit") -> None:
+        self.boards, self.counts = tuple(boards), BusCounts()
+        self.scotty = variant == "scotty"
+        self.torque_measured = self.scotty
+        n = len(wires)
+        # Place of each joint in the boards' arrays; and back, for what is sent.
+        self._place = np.array([PER_BOARD * w.line + JOINTS * w.id + j % JOINTS for j, w in enumerate(wires)])
+        if sorted(self._place) != list(range(PER_BOARD * len(boards))):
+            raise ValueError(f"{n} joints do not fill {len(boards)} boards: places {self._place.tolist()}")
+        self._joint = np.argsort(self._place)
+        motors = [MOTORS[w.drive] for w in wires]
+        self._grid = MitCodec(motors).reply_grid
+        self.half_range = np.array([m.position for m in motors])
+        self._board_of = np.array([w.line for w in wires])
+        self._last: list[bytes] = [b""] * len(boards)
+        self.begin()
+
+    def open(self) -> None:
+        """Open all boards."""
+        for board in self.boards:
+            board.open()
+
+    def close(self) -> None:
+        """Close all boards."""
+        for board in self.boards:
+            board.close()
+
+    def begin(self) -> None:
+        """A new run."""
+        self._on: NDArray[np.bool_] = np.zeros(len(self.boards), bool)
+        self._since = np.full(len(self.boards), DISTRUST)  # exchanges since a board's last enable
+        self._last = [b""] * len(self.boards)
+
+    def assume_on(self) -> None:
+        """Nothing to do: the enable flag is a level, and the boards know what they have enabled."""
+
+    def frames(self, command: DriveCommand) -> list[bytes]:
+        """What goes to each board. A board enables all its six drives or none: who is not wanted gets zero gains."""
+        wanted = command.enable
+        on: NDArray[np.bool_] = np.any(wanted[self._joint].reshape(len(self.boards), PER_BOARD), axis=1)
+        mask = wanted.astype(float)
+        flags = np.repeat(np.where(on, ENABLE, 0), spine.LEGS)
+        columns = np.stack(
+            (command.position, command.velocity, command.kp * mask, command.kd * mask, command.torque * mask)
+        )[:, self._joint]
+        self._since = np.where(on & ~self._on, 0, self._since + 1)
+        self._on = on
+        q_des, qd_des, kp, kd, tau = columns
+        return spine.pack_commands(q_des, qd_des, kp, kd, tau, flags)
+
+    def exchange(self, command: DriveCommand) -> RawState:
+        """One transfer with every board."""
+        counts = self.counts
+        replies: list[bytes] = []
+        for board, frame in zip(self.boards, self.frames(command), strict=True):
+            reply = board.transfer(frame)
+            if reply is None:
+                counts.missing += 1
+            replies.append(reply or b"")
+        data = spine.unpack_boards(replies)
+        place = self._place
+        raw = RawState(
+            data.q[place],
+            data.qd[place],
+            np.zeros(len(place)),
+            data.valid[place],
+            np.array([bool(r) and r == last for r, last in zip(replies, self._last, strict=True)])[self._board_of],
+            (self._since < DISTRUST)[self._board_of],
+        )
+        self._last = replies
+        self._flags(raw, data)
+        self._judge(raw, data, replies)
+        return raw
+
+    def _flags(self, raw: RawState, data: spine.RobotData) -> None:
+        """Torques and soft stops of Scotty's boards, soft stops and e-stop of MIT's."""
+        flags = data.flags
+        if self.scotty:
+            tau, stops, ok = spine_scotty.unpack_torques(flags)
+            good = ok.reshape(-1)[self._place]
+            raw.torque = np.where(good, tau.reshape(-1)[self._place], 0.0)
+            marks = [spine_scotty.SoftStop(int(s)).name.lower() if s else "" for s in stops]
+        elif flags.any():
+            marks = ["estop" if f == ESTOP_MARK else MIT_STOPS.get(int(f) & 3, "abad and hip" if f & 3 else "")
+                     for f in flags]  # fmt: skip
+        else:
+            return
+        for j, place in enumerate(self._place):
+            mark = marks[place // JOINTS]
+            if mark == "estop":
+                raw.faults[j] = [Fault("board's e-stop pin is low", "release the e-stop; check its cable")]
+                raw.valid = raw.valid.copy()
+                raw.valid[j] = False
+                raw.why[j] = "board's e-stop pin is low"
+            elif mark and not self.scotty and ("abad", "hip", "")[place % JOINTS] in mark.split(" and "):
+                raw.notes[j] = "soft stop: the board pushes back from its own limit"
+            elif mark and self.scotty:
+                raw.notes[j] = f"soft stop of this leg ({mark}): the board pushes back from its own limit"
+
+    def _judge(self, raw: RawState, data: spine.RobotData, replies: list[bytes]) -> None:
+        counts = self.counts
+        for board, reason in enumerate(data.reasons):
+            if reason is None:
+                counts.frames += 1
+                continue
+            text = "transfer failed" if not replies[board] else str(reason)
+            counts.reject(text)
+            counts.checksum_errors += reason is Reason.CHECKSUM
+            for j in np.flatnonzero(self._board_of == board).tolist():
+                raw.why[j] = f"{self.boards[board].name}: {text}"
+        counts.stale += len(set(self._board_of[raw.repeated].tolist()))
+        at_end = self._grid.at_end(np.column_stack((raw.position, raw.velocity, raw.torque * 0.0)))[:, :2].any(axis=1)
+        bad = raw.valid & at_end
+        if bad.any() or not raw.valid.all():
+            if bad.any():
+                counts.reject(str(Reason.SATURATED), int(bad.sum()))
+            for j in np.flatnonzero(bad).tolist():
+                raw.why[j] = str(Reason.SATURATED)
+            for j in np.flatnonzero(~raw.valid & ~bad).tolist():
+                raw.why.setdefault(j, str(Reason.NOT_FINITE))
+            raw.valid = raw.valid & ~bad
