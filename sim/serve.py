@@ -75,8 +75,7 @@ class Server:
         self._selector.register(self._wake_in, selectors.EVENT_READ, partial(self._wake_in.recv, 64))
         self._pty = Pty(str(self.directory / IMU))
         if isinstance(self.hardware, EmulatedCan):
-            lines = len(self.hardware.can.buses)
-            self._can = CanLink("udp_multicast", places(self.directory, lines))
+            self._can = CanLink("udp_multicast", places(self.directory, self.hardware.can.buses))
             for line, bus in enumerate(self._can.buses):
                 self._selector.register(bus.fileno(), selectors.EVENT_READ, partial(self._on_can, line))
         else:

@@ -1,1 +1,1 @@
-"""The hardware bridge, the simulator's twin: joint commands to motors over SPI or CAN, their state and the IMU's back."""
+"""The hardware bridge, the simulator's twin: joint commands to motors over SPI or CAN, their state and the IMU back."""

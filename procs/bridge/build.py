@@ -9,7 +9,7 @@ import numpy as np
 
 from config.bus import JointWiring
 from config.problems import ConfigError, Problem
-from procs.bridge.can_bus import Link, PythonCanLink, overload
+from procs.bridge.can_bus import EmulatedCanLink, Link, PythonCanLink, overload
 from procs.bridge.can_drives import CanDrives
 from procs.bridge.can_protocols import PROTOCOLS
 from procs.bridge.capture import Capture, CapturedLink
@@ -110,7 +110,10 @@ def drives_of(
         boards = [SocketBoard(bus_dir, k, EMULATED_TIMEOUT, wait) for k in range(len(bus.spine.boards))]
         return spine_drives(robot, boards), SocketSync(bus_dir, False, EMULATED_TIMEOUT, wait)
     assert bus.can is not None
-    links: list[Link] = [PythonCanLink(line) for line in bus.can.buses]
+    links: list[Link] = [
+        PythonCanLink(line) if bus_dir is None else EmulatedCanLink(bus_dir, k, line.channel)
+        for k, line in enumerate(bus.can.buses)
+    ]
     before = None
     if capture is not None:
         links = [CapturedLink(link, capture, f"can{k}") for k, link in enumerate(links)]

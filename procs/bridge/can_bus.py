@@ -6,8 +6,10 @@ it: an old command must not wait in a queue.
 
 from __future__ import annotations
 
+import json
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, Protocol
 
 from config.bus import CanBus, CanLine
@@ -122,6 +124,23 @@ class PythonCanLink:
 
     def _note(self, error: str) -> None:
         self.last_error = error
+
+
+class EmulatedCanLink(PythonCanLink):
+    """A bus of emulated motors: DIR/can.json, written by the emulator, says where each is."""
+
+    def __init__(self, directory: Path, line: int, channel: str) -> None:
+        self._file, self._index = directory / "can.json", line
+        super().__init__(CanLine(interface="udp_multicast", channel=channel))
+
+    def open(self) -> None:
+        """Find the place and open it."""
+        try:
+            place = json.loads(self._file.read_text())["buses"][self._index]
+            self.line = CanLine(interface="udp_multicast", channel=place["channel"], port=place["port"])
+        except (OSError, ValueError, KeyError, IndexError) as error:
+            raise TransportError(f"{self._file}: no bus {self._index} there ({error!r})") from error
+        super().open()
 
 
 class CallableLink:

@@ -39,7 +39,7 @@ class NoGuardian:
 
 
 class Guardian:
-    """The parent's end. In the child `prepare` runs at once (slow imports), `switch_off(run)` when the parent is gone."""
+    """The parent's end. The child runs `prepare` at once (slow imports), `switch_off(run)` when the parent is gone."""
 
     def __init__(self, switch_off: Callable[[int], None], prepare: Callable[[], None] = lambda: None) -> None:
         reader, self._pipe = os.pipe()

@@ -98,7 +98,10 @@ class GaitSchedule:
         if self.duty >= 1.0:
             self.until[self.stance == 1] = NEVER
             return
-        landed = np.where(self.stance == 1, t + LEAD, self.until + self.min_stance)
+        # A leg that has just landed, or still will, stands for a while before it lifts again.
+        landed = np.where(
+            self.stance == 1, np.maximum(t + LEAD, self.since + self.min_stance), self.until + self.min_stance
+        )
         best = math.inf
         for k in range(CANDIDATES):
             origin = t - k * self.period / CANDIDATES

@@ -71,7 +71,8 @@ class Locomotion:
         """Begin from a stand at time t (s of the run)."""
         self.gait.start(t, gait)
         n = self.robot.num_legs
-        self._next_mpc = 0
+        self._next_mpc = 0  # ticks until the MPC is due
+        self._elapsed = self.robot.dt  # s since the last solve
         self._forces = np.zeros((n, 3))
         self._yaw = 0.0
         self._target = np.zeros(2)
@@ -107,6 +108,7 @@ class Locomotion:
         R = quat_to_matrix(body.quat)
         yaw = float(body.rpy[2])
         feet = feet_in_world(body.position, R, robot.chains.mount_position, legs.p)
+        stood = gait.stance.copy()
         gait.update(t)
         track_ground(
             feet, gait.stance, body.contact, robot.foot_radius, min(1.0, robot.dt / PLANE_TIME), self._contact_points,
@@ -135,7 +137,9 @@ class Locomotion:
         self._ends = np.where(gait.stance[:, None] == 1, feet, ends)
         progress = gait.progress(t)
         debug = None
-        if self._next_mpc <= 0:
+        # A leg that lands or lifts changes the problem: solve at once and not only when it is due.
+        if self._next_mpc <= 0 or (stood != gait.stance).any():
+            self._elapsed = (self.control.mpc.every - self._next_mpc) * robot.dt
             self._next_mpc = self.control.mpc.every
             height = self._height(body, R, wanted)
             debug = self._solve(t, body, R, velocity, wanted, height)
@@ -204,20 +208,19 @@ class Locomotion:
         com = body.position + arm
         height = float(com[2]) - plane_height(self._plane, com[0], com[1])
         missing = wanted.height + arm[2] - height
-        bias = self._lift_bias + mpc.height_gain * mpc.every * self.robot.dt * missing
+        bias = self._lift_bias + mpc.height_gain * self._elapsed * missing
         self._lift_bias = min(max(bias, -mpc.height_bias), mpc.height_bias)
         return height
 
     def _hold_targets(self, com: np.ndarray, yaw: float, velocity: np.ndarray, yaw_rate: float) -> None:
         """Move the held position and heading on, never further from the estimate than the clamps."""
         mpc = self.control.mpc
-        elapsed = mpc.every * self.robot.dt
-        self._target += elapsed * velocity
+        self._target += self._elapsed * velocity
         away = self._target - com[:2]
         size = math.hypot(away[0], away[1])
         if size > mpc.position_clamp:
             self._target = com[:2] + away * (mpc.position_clamp / size)
-        error = wrap_angle(self._yaw + elapsed * yaw_rate - yaw)
+        error = wrap_angle(self._yaw + self._elapsed * yaw_rate - yaw)
         self._yaw = wrap_angle(yaw + min(max(error, -mpc.heading_clamp), mpc.heading_clamp))
 
     def _command(

@@ -1,4 +1,4 @@
-"""Plays a scenario's commands: the motion_command of each plant tick, estop and reset where the scenario has them."""
+"""Plays a scenario's commands: motion_command where it changes and every 10 ticks, estop and reset as they come."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from lcmtypes.channels import ESTOP, MOTION_COMMAND, RESET
 from lcmtypes.generated import Estop, MotionCommand, Reset
 from procs.runtime.engine import Sent
 
+REPEAT = 10  # ticks between two motion_commands that say the same: well within the command time-out
 FIELDS = ("mode", "gait", "vx", "vy", "yaw_rate", "height", "roll", "pitch")
 
 
@@ -29,9 +30,11 @@ class CommandPlayer:
     def messages(self, seq: int, utime: int, run: int) -> Sent:
         """Messages of tick `seq`, to be sent before its sample."""
         sent: Sent = []
+        changed = False
         while self._next < len(self._commands) and self._commands[self._next].t <= (seq + 0.5) * self._dt:
             command = self._commands[self._next]
             self._next += 1
+            changed = True
             self._fields.update({f: v for f in FIELDS if (v := getattr(command, f)) is not None})
             if command.estop:
                 estop = Estop()
@@ -43,7 +46,7 @@ class CommandPlayer:
                 reset.utime, reset.run, reset.seq = utime, run, seq
                 reset.source, reset.reason = self._source, "scenario"
                 sent.append((RESET, reset))
-        if not self._fields:
+        if not self._fields or not (changed or seq % REPEAT == 0):
             return sent
         motion = MotionCommand()
         motion.utime, motion.run, motion.seq, motion.source = utime, run, seq, self._source

@@ -3,7 +3,8 @@
 DIR/can.json tells the bridge where they are, in the order of bus.can.buses:
 {"buses": [{"channel": "239.x.y.z", "port": N}, ...]}, to be opened as
 can.Bus(interface="udp_multicast", channel=channel, port=port, hop_limit=0, fd=False). It is written before DIR/sync
-takes connections, with a private group and port, unless it is there already.
+takes connections. Where the description itself has udp_multicast buses (channel "group|port") those are taken, where
+can.json is there already what it says, else a private group and ports are made up.
 """
 
 from __future__ import annotations
@@ -11,10 +12,12 @@ from __future__ import annotations
 import json
 import secrets
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 import can
 
+from config.bus import CanLine
 from procs.wire.frame import CanFrame
 
 OPTIONS = "can.json"
@@ -31,17 +34,21 @@ def open_bus(interface: str, channel: str, **options: object) -> can.BusABC:
     return can.Bus(interface=interface, channel=channel, **options)  # type: ignore[arg-type]
 
 
-def places(directory: Path, lines: int) -> list[tuple[str, int]]:
-    """(group, port) of each bus as DIR/can.json says; made up and written if there is none."""
+def places(directory: Path, lines: Sequence[CanLine]) -> list[tuple[str, int]]:
+    """(group, port) of each bus; written to DIR/can.json if that is not there yet."""
     path = directory / OPTIONS
     if path.exists():
         found = [(str(bus["channel"]), int(bus["port"])) for bus in json.loads(path.read_text())["buses"]]
-        if len(found) != lines:
-            raise ValueError(f"{path}: {len(found)} buses, the robot has {lines}")
+        if len(found) != len(lines):
+            raise ValueError(f"{path}: {len(found)} buses, the robot has {len(lines)}")
         return found
-    group = f"239.255.{1 + secrets.randbelow(254)}.{1 + secrets.randbelow(254)}"
-    first = PORTS[0] + secrets.randbelow(PORTS[1] - PORTS[0])
-    made = [(group, first + i) for i in range(lines)]
+    if all(line.interface == "udp_multicast" and "|" in line.channel for line in lines):
+        pairs = [line.channel.split("|") for line in lines]
+        made = [(group, int(port)) for group, port in pairs]
+    else:
+        group = f"239.255.{1 + secrets.randbelow(254)}.{1 + secrets.randbelow(254)}"
+        first = PORTS[0] + secrets.randbelow(PORTS[1] - PORTS[0])
+        made = [(group, first + i) for i in range(len(lines))]
     text = json.dumps({"buses": [{"channel": channel, "port": port} for channel, port in made]})
     part = path.with_suffix(".part")
     part.write_text(text)

@@ -14,7 +14,7 @@ from procs.wire.frame import CanFrame
 from procs.wire.mit_motors import MotorRange
 from sim.emulators.robot import Shaft
 
-MASTER_ID = 0
+MASTER_ID = 0  # arbitration id of replies, a setting of the drive
 ENTER, EXIT, ZERO = (b"\xff" * 7 + bytes([last]) for last in (0xFC, 0xFD, 0xFE))
 OVER_TEMPERATURE = 1
 
@@ -86,8 +86,9 @@ class MitMotor:
 
     def __init__(
         self, shaft: Shaft, motor: int, limits: MotorRange, dt: float, rng: np.random.Generator,
-        quirks: MitQuirks = MitQuirks(),
+        quirks: MitQuirks = MitQuirks(), master: int = MASTER_ID,
     ) -> None:  # fmt: skip
+        self.master = master
         self.shaft, self.motor, self.limits, self.dt, self.rng, self.quirks = shaft, motor, limits, dt, rng, quirks
         self.zero = 0.0  # shaft position that the drive calls zero
         self.enabled = False
@@ -170,4 +171,4 @@ class MitMotor:
             p, v, t = self.rng.uniform(-1, 1, 3) * (self.limits.position, self.limits.velocity, self.limits.torque)
         length = self.quirks.reply_length
         tail = bytes([self.temperature, self.error])[: length - 6]
-        return CanFrame(MASTER_ID, pack_reply(self.limits, self.motor, p, v, t, tail))
+        return CanFrame(self.master, pack_reply(self.limits, self.motor, p, v, t, tail))

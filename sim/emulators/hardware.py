@@ -99,7 +99,8 @@ class _Hardware:
     def _mit_motor(self, joint: int, rng: np.random.Generator, quirks: MitQuirks, motor: int, ratio: float) -> MitMotor:
         shaft = Shaft(self.robot, joint, ratio)
         drive = self.robot.wires[joint].drive
-        return MitMotor(shaft, motor, MOTORS[drive], self.robot.robot.dt, rng, quirks)
+        master = self.bus.can.host_id if self.bus.can is not None else 0
+        return MitMotor(shaft, motor, MOTORS[drive], self.robot.robot.dt, rng, quirks, master)
 
 
 class EmulatedSpine(_Hardware):

@@ -62,7 +62,7 @@ def test_the_messages_of_every_tick_come_in_the_order_of_the_pipeline(ticks):
     for messages in ticks.values():
         places = [ORDER.index(channel) for channel, _ in messages]
         assert places == sorted(places)
-        assert set(ORDER) - {channel for channel, _ in messages} <= {MPC_DEBUG}
+        assert set(ORDER) - {channel for channel, _ in messages} <= {MOTION_COMMAND, MPC_DEBUG}
 
 
 def test_every_message_of_a_tick_has_its_run_seq_and_time(ticks):
@@ -71,12 +71,14 @@ def test_every_message_of_a_tick_has_its_run_seq_and_time(ticks):
 
 
 def test_used_names_the_inputs_of_each_step(ticks):
+    motion = -1
     for k, messages in ticks.items():
         before = k - 1 if k else -1
+        motion = k if messages[0][0] is MOTION_COMMAND else motion
         want = {
             MOTION_COMMAND: [], IMU: [], GROUND_TRUTH: [], JOINT_STATE: [],
             BODY_STATE: [k, before], LEG_STATE: [k, before],  # imu, contact_plan of the tick before
-            LEG_COMMAND: [k, k, -1, -1, -1],  # body_state, motion_command, estop, reset, joint_test
+            LEG_COMMAND: [k, motion, -1, -1, -1],  # body_state, motion_command, estop, reset, joint_test
             JOINT_COMMAND: [k, -1, -1],  # leg_state, estop, reset
         }  # fmt: skip
         want |= dict.fromkeys((CONTACT_PLAN, MODE_STATE, MPC_DEBUG), want[LEG_COMMAND])
