@@ -32,7 +32,8 @@ class Recording:
     def from_log(cls, path: Path) -> Recording:
         """Read a log; of several runs in it the one with the most ticks, re-sent messages once."""
         events = list(read_log(path))
-        runs = Counter(e.message.run for e in events if e.channel is JOINT_STATE)
+        ticks = {(e.message.run, e.message.seq) for e in events if e.channel is JOINT_STATE}
+        runs = Counter(run for run, _ in ticks)
         run = runs.most_common(1)[0][0] if runs else 0
         recording, seen = cls(), set()
         for event in events:

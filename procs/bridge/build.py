@@ -30,6 +30,7 @@ from procs.wire.vectornav import MIT_HEADER
 EMULATED_TIMEOUT = 2.0  # s for an emulated device to answer: the simulator may be busy
 EMULATED_IMU = 0.1  # s for the bytes of a tick to come through the pseudo-terminal
 IMU_PACKET_BITS = 10 * (1 + len(MIT_HEADER) + 40 + 2)  # start and stop bit per byte; quaternion, gyro, accel, CRC
+IMU_PAUSE = 0.05  # s without reading after which the IMU's buffered bytes are old
 REPLY_SHARE = 0.5  # of a tick that may be spent waiting for CAN replies
 
 
@@ -132,7 +133,7 @@ def bridge_plant(
     drives, sync = drives_of(robot, bus_dir, capture)
     imu = bus_of(robot).imu
     if bus_dir is None:
-        reader = imu_reader(robot, SerialStream(imu.device, imu.baud))
+        reader = imu_reader(robot, SerialStream(imu.device, imu.baud, forget=IMU_PAUSE))
     else:
         reader = imu_reader(robot, SerialStream(bus_dir / IMU, imu.baud, WAIT_FOR_EMULATOR), EMULATED_IMU)
     return BridgePlant(robot, drives, reader, sync=sync, guardian=guardian, scaled_gains=scaled_gains(robot))

@@ -42,9 +42,11 @@ class Stream(Protocol):
 class SerialStream:
     """A serial device through termios: raw, 8N1."""
 
-    def __init__(self, device: str | Path, baud: int, wait: float = 0.0) -> None:
-        self.device, self.baud, self._wait = str(device), baud, wait
+    def __init__(self, device: str | Path, baud: int, wait: float = 0.0, forget: float | None = None) -> None:
+        """`wait`: s for the device to appear; `forget`: what came before a pause of this many s is thrown away."""
+        self.device, self.baud, self._wait, self._forget = str(device), baud, wait, forget
         self._fd = -1
+        self._read_at = 0.0
 
     def open(self) -> None:
         """Open and configure; waits for an emulator's link to appear."""
@@ -69,6 +71,12 @@ class SerialStream:
 
     def read(self, wait: float) -> bytes:
         """Everything there is."""
+        if self._forget is not None and self._fd >= 0:
+            # The kernel keeps the oldest bytes when nobody reads, not the newest.
+            now = clock.monotonic()
+            if now - self._read_at > self._forget:
+                termios.tcflush(self._fd, termios.TCIFLUSH)
+            self._read_at = now
         if self._fd < 0 or not select.select([self._fd], [], [], wait)[0]:
             return b""
         try:

@@ -81,6 +81,8 @@ class BridgePlant:
             self.drives.open()
             self.imu.open()
             self._open = True
+        elif self.tick >= 0:
+            self._switch_off()
         self.guardian.run(run)
         self.drives.begin()
         self.imu.begin()
@@ -101,11 +103,9 @@ class BridgePlant:
 
     def _first_words(self) -> None:
         for k in range(-self._warm_up, 0):
-            # Some drives answer only in motor mode: from half-time on they are entered, with zero gains.
-            command = DriveCommand.zero(self.robot.num_joints)
-            command.enable[:] = k > -self._warm_up // 2
-            command.position[:] = self.sensing.q
-            imu, joints = self._exchange(k, command)
+            # Some drives answer only in motor mode: from half-time on they are entered, and stay so, with zero gains.
+            self.starter.limp = k > -self._warm_up // 2
+            imu, joints = self._exchange(k, self.starter.command(None, self.sensing.q))
             if not joints.fault.any() and imu.valid:
                 return
             if not self.sync.emulated:
@@ -220,11 +220,14 @@ class BridgePlant:
         self._touched = False
         try:
             if was_open:
-                switch_off(self.robot, self.drives, self.sync, self.run, self.tick + 1, self.sensing.q)
+                self._switch_off()
             self.guardian.good_bye()  # not reached after an error: then the guardian does it its own way
         finally:
             for part in (self.drives, self.imu, self.sync):
                 part.close()
+
+    def _switch_off(self) -> None:
+        switch_off(self.robot, self.drives, self.sync, self.run, self.tick + 1, self.sensing.q)
 
 
 def switch_off(robot: Robot, drives_: Drives, sync: Sync, run: int, seq: int = NO_SEQ, q: Array | None = None) -> None:

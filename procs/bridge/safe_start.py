@@ -30,6 +30,7 @@ class SafeStart:
         self._ramp = max(1, round(start.ramp / dt))
         margin = robot.description.safety.joint_margin
         self._lower, self._upper = robot.q_lower - margin, robot.q_upper + margin
+        self.limp = False  # off means: in motor mode with zero gains (drives that say nothing otherwise)
         self.repeated = 0  # attempts that had to be repeated, since the start
         self.isolated: Mask = np.zeros(n, bool)
         self.reasons: dict[int, str] = {}  # why a joint is isolated
@@ -45,6 +46,7 @@ class SafeStart:
 
     def begin(self) -> None:
         """A new run."""
+        self.limp = False
         self._release()
         self._off()
 
@@ -71,7 +73,7 @@ class SafeStart:
             if self.state != "off":
                 self._off()
             self._release()
-            return self._zero(q, np.zeros(n, bool))
+            return self._zero(q, np.full(n, self.limp))
         if self.state == "disabled":
             return self._zero(q, np.zeros(n, bool))
         if self.state == "off":

@@ -17,7 +17,7 @@ from lcmtypes.channels import (
     MPC_DEBUG,
     RESET,
 )
-from lcmtypes.generated import ContactPlan, LegCommand, ModeState, MpcDebug
+from lcmtypes.generated import BodyState, ContactPlan, LegCommand, LegState, ModeState, MotionCommand, MpcDebug
 from procs.controller.command import CommandFilter, Wanted
 from procs.controller.guards import Guards, asks_motion
 from procs.controller.joint_test import JointTest
@@ -29,6 +29,9 @@ from procs.runtime.estop import EstopLatch
 from procs.runtime.spec import Inputs, Outputs, ProcessSpec, latest, same
 
 STAND_GAIT = "stand"  # in which walking ends
+
+WARM_UP = 10.0  # s of made-up time at most
+WARM_GAIT = 0.5  # s of it walking: every leg has stood and swung
 
 
 class Controller:
@@ -213,6 +216,28 @@ class Controller:
         state.gait = self.walk.gait.name if walking else wanted.gait
         state.phase = self.walk.gait.phase(t) if walking else 0.0
         return state
+
+    def warm_up(self) -> None:
+        """Walk another core on the spot with made-up states, until every kernel of it has run (the first MPC solve
+        alone takes longer than the plant's watchdog)."""
+        robot = self.robot
+        core = Controller(robot)
+        legs, body = LegState(robot.num_legs, robot.num_joints), BodyState(robot.num_legs)
+        motion = MotionCommand()
+        legs.q[:] = robot.pose("stand")
+        legs.p[:] = robot.stand_feet
+        body.valid, body.quat[0], body.position[2] = 1, 1.0, self.control.nominal_height
+        body.contact[:] = 1.0
+        motion.mode, motion.source = "walk", "warm-up"
+        solves = 0
+        for tick in range(round(WARM_UP / robot.dt)):
+            for message in (legs, body, motion):
+                message.run, message.seq, message.utime = 1, tick, round(1e6 * tick * robot.dt)
+            inputs = dict.fromkeys(r.channel for r in SPEC.reads)
+            outputs = core.step({**inputs, LEG_STATE: legs, BODY_STATE: body, MOTION_COMMAND: motion})
+            solves += outputs[2] is not None
+            if solves * self.control.mpc.every * robot.dt > WARM_GAIT:
+                return
 
 
 SPEC = ProcessSpec(

@@ -25,9 +25,9 @@ def body_path(
     """Reference (horizon, 12) = roll pitch yaw, x y z, omega, v in the world at the times `ahead` (horizon,) s.
 
     The commanded motion carried on: `velocity` (2,) m/s in the heading frame slews to `goal` with `accel` m/s^2 while
-    the heading turns with `yaw_rate` from `heading` (the held target; the MPC's yaw is near `yaw`). `target` (2,) m and
-    `height` m: where the centre of mass shall be now. `tilt` (2,) rad: wanted roll and pitch; `slope` (2,): dz/dx, dz/dy
-    of the ground.
+    the heading turns with `yaw_rate` from `heading` (the held target; the MPC's yaw is near `yaw`). `target` (2,) m
+    and `height` m: where the centre of mass shall be now. `tilt` (2,) rad: wanted roll and pitch; `slope` (2,):
+    dz/dx, dz/dy of the ground.
     """
     horizon = ahead.shape[0]
     out = np.zeros((horizon, 12))

@@ -246,3 +246,13 @@ def test_unknown_motor_types_and_a_slow_imu_line_are_refused(can_robot, changed)
     imu = robot.description.bus.imu.model_copy(update={"baud": 115200})
     with pytest.raises(ConfigError, match=r"FR\.abad\.drive(.|\n)*bus\.imu\.baud"):
         check(changed(robot, imu=imu))
+
+
+def test_drives_that_answer_only_in_motor_mode_are_entered_limp(bench, can_robot):
+    one = bench(can_robot())
+    one.side.spoil = lambda joint, frame: [frame] if one.shafts.on[joint] else []
+    joints = one.run(3)
+    assert not joints.fault.any() and one.shafts.on.all() and not one.shafts.told[2:4].any()
+    one.hold()
+    one.run(50)
+    assert one.plant.starter.state == "running" and not one.loop.latched

@@ -336,3 +336,16 @@ def test_a_garbage_start_is_waited_for(bench, robot):
     one.side.spoil[0] = lambda f: (b"\x55" * 132 if len(count) < 20 else f) if not count.append(0) else f
     joints = one.run(1)
     assert not joints.fault.any() and not one.loop.latched
+
+
+def test_a_first_sample_needs_a_second_that_agrees(bench, robot):
+    one = bench(robot)
+    count = []
+
+    def lie(frame):
+        count.append(0)
+        return with_values(lambda d: d.q.__setitem__((0, 1), d.q[0, 1] + 1.0))(frame) if len(count) == 1 else frame
+
+    one.side.spoil[0] = lie
+    joints = one.run(1)
+    assert not joints.fault.any() and joints.q[1] == pytest.approx(one.shafts.q[1], abs=2e-3)

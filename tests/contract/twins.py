@@ -1,4 +1,4 @@
-"""The plants that must be twins: simulator, and the bridge over emulated SPIne boards and CAN drives, in one process."""
+"""The plants that must be twins: simulator, and bridge over emulated SPIne boards and CAN drives, in one process."""
 
 from __future__ import annotations
 

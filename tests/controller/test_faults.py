@@ -241,8 +241,10 @@ def test_an_mpc_that_fails_keeps_the_last_forces_is_counted_and_ends_in_damping(
     monkeypatch.setattr(bench.core.walk.mpc, "solve", fail)
     out = bench.tick(0.05)
     assert out.state.mode == "walk"
+    while out.debug is None:  # the MPC is not solved in every tick
+        out = bench.tick(bench.robot.dt)
     assert out.debug.status == "infeasible"
-    assert out.debug.failures >= 20
+    assert out.debug.failures >= 0.05 / (bench.robot.description.control.mpc.every * bench.robot.dt) - 1
     assert np.abs(out.command.f_ff).max() <= np.abs(good.command.f_ff).max() + 200.0
     out = bench.tick(0.1)
     assert out.state.mode == "damping"

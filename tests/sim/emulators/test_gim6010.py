@@ -96,9 +96,7 @@ def test_inputs_of_another_mode_or_while_idle_are_ignored_silently(bench):
     before = bench.command
     drive.receive(torque)
     assert bench.command == before  # position mode
-    drive.receive(
-        wire.pack(NODE, "set_controller_mode", control_mode=ControlMode.TORQUE, input_mode=InputMode.DIRECT)
-    )
+    drive.receive(wire.pack(NODE, "set_controller_mode", control_mode=ControlMode.TORQUE, input_mode=InputMode.DIRECT))
     drive.receive(torque)
     assert bench.command == (0.0, 0.0, 0.0, 0.0, 8.0)
     drive.receive(

@@ -1,4 +1,4 @@
-"""Bytes of the emulated IMU: read by the wire format and turned back by the mounting, they are the body's own sample."""
+"""Bytes of the emulated IMU: read by the wire format and turned back by the mounting, they are the body's sample."""
 
 from __future__ import annotations
 
