@@ -24,6 +24,8 @@ from sim.world import World
 
 log = logging.getLogger(__name__)
 
+FOLLOW = 10  # ticks between two moves of the window's camera
+
 
 class SimPlant:
     """A simulated robot. Equal seeds and commands give equal messages, bit for bit, also after start() again.
@@ -99,6 +101,8 @@ class SimPlant:
         joints = self.encoders.sample(self.q, self.qd, self.active)
         self.faults.apply(self.tick, imu, joints)
         self.truth = self._ground_truth()
+        if self.gui and self.tick % FOLLOW == 0:
+            self._running().look_at(self.base[0])
         return imu, joints
 
     def extras(self) -> list[tuple[Channel, Message]]:

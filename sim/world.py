@@ -21,6 +21,8 @@ from sim.terrain import Ground
 
 NO_CONTACTS = np.zeros((0, COLUMNS))
 
+VIEW = 2.0  # m, distance of the window's camera at the start
+
 
 class World:
     """One robot in one PyBullet client of its own. World axes; joint arrays in the robot's order."""
@@ -44,6 +46,8 @@ class World:
         if self.client < 0:
             raise RuntimeError("PyBullet gives no client; too many are open, or there is no display for the GUI")
         self.engine = {"physicsClientId": self.client}
+        if gui:
+            p.configureDebugVisualizer(p.COV_ENABLE_GUI, 0, **self.engine)  # the world alone, without side panels
         try:
             p.resetSimulation(**self.engine)
             self._build(rotors)
@@ -137,6 +141,11 @@ class World:
         wx, wy, wz = omega
         velocity = np.array([v[0] - wy * cz + wz * cy, v[1] - wz * cx + wx * cz, v[2] - wx * cy + wy * cx])
         return np.array([x - cx, y - cy, z - cz]), quat, velocity, np.array(omega)
+
+    def look_at(self, position: np.ndarray) -> None:
+        """Turn the window's camera to the robot; distance and direction stay as the user has set them."""
+        _, _, _, _, _, _, _, _, yaw, pitch, distance, _ = p.getDebugVisualizerCamera(**self.engine)
+        p.resetDebugVisualizerCamera(min(distance, VIEW), yaw, pitch, position.tolist(), **self.engine)
 
     def step(self, tau: np.ndarray) -> None:
         """One physics step with joint torques (joints,) N m."""

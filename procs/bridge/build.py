@@ -28,6 +28,7 @@ from procs.wire.mit_motors import MOTORS
 from procs.wire.vectornav import MIT_HEADER
 
 EMULATED_TIMEOUT = 2.0  # s for an emulated device to answer: the simulator may be busy
+EMULATED_REPLY = 0.15  # s for emulated CAN replies, which are never late unless the machine is busy
 EMULATED_IMU = 0.1  # s for the bytes of a tick to come through the pseudo-terminal
 IMU_PACKET_BITS = 10 * (1 + len(MIT_HEADER) + 40 + 2)  # start and stop bit per byte; quaternion, gyro, accel, CRC
 IMU_PAUSE = 0.05  # s without reading after which the IMU's buffered bytes are old
@@ -97,7 +98,8 @@ def imu_reader(robot: Robot, stream: Stream, wait: float = 0.0) -> ImuReader:
     """The IMU driver."""
     imu, description = bus_of(robot).imu, robot.description
     stale = max(3 * robot.dt, 2 / imu.rate)
-    return ImuReader(stream, description.imu.mount.rpy, robot.dt, stale, wait)
+    every = max(1, round(1 / (imu.rate * robot.dt)))
+    return ImuReader(stream, description.imu.mount.rpy, robot.dt, stale, wait=wait, every=every)
 
 
 def drives_of(
@@ -121,7 +123,7 @@ def drives_of(
         before = capture.begin
     if bus_dir is None:
         return can_drives(robot, links, before=before), NoSync()
-    drives = can_drives(robot, links, reply_timeout=EMULATED_TIMEOUT, before=before)
+    drives = can_drives(robot, links, reply_timeout=EMULATED_REPLY, before=before)
     return drives, SocketSync(bus_dir, True, EMULATED_TIMEOUT, wait)
 
 

@@ -15,6 +15,7 @@ from procs.bridge.joint_map import DriveCommand
 from procs.bridge.raw import BusCounts, RawState
 from procs.wire.frame import CanFrame
 
+SILENT_PATIENCE = 0.005  # s for those who did not answer last time
 DISTRUST = 1  # exchanges: the answer to the enter frame
 
 
@@ -37,6 +38,7 @@ class CanDrives:
         order = sorted(range(len(wires)), key=lambda j: (self._line[:j].count(self._line[j]), self._line[j]))
         self._order = order
         self._timeout, self._gap, self._before = reply_timeout, frame_gap, before
+        self._silent = np.zeros(len(wires), np.int64)  # exchanges without a reply
         self.begin()
 
     def open(self) -> None:
@@ -54,6 +56,7 @@ class CanDrives:
         n = len(self._line)
         self._on = np.zeros(n, bool)
         self._since = np.full(n, DISTRUST)
+        self._silent[:] = 0
 
     def assume_on(self) -> None:
         """As if all drives were enabled."""
@@ -117,16 +120,24 @@ class CanDrives:
         self.counts.late += self.protocol.unasked(line, frame, self._joint_of, self.counts)
 
     def _collect(self, expected: Sequence[int]) -> list[tuple[int, CanFrame]]:
-        """Frames until every reply has come or the time is over."""
+        """Frames until every reply has come or the time is over; who was silent before is not waited for long."""
         heard: list[tuple[int, CanFrame]] = []
-        end = clock.monotonic() + self._timeout
+        begin = clock.monotonic()
+        self._silent += 1
         for line, link in enumerate(self.links):
-            missing = sum(many for many, on in zip(expected, self._line, strict=True) if on == line)
-            left = self._timeout
-            while (frame := link.receive(max(0.0, left))) is not None:
+            missing = {j: many for j, many in enumerate(expected) if self._line[j] == line}
+            while True:
+                live = any(many > 0 and self._silent[j] == 1 for j, many in missing.items())
+                patience = self._timeout if live else min(self._timeout, SILENT_PATIENCE)
+                wait = begin + patience - clock.monotonic() if any(many > 0 for many in missing.values()) else 0.0
+                frame = link.receive(max(0.0, wait))
+                if frame is None:
+                    break
                 heard.append((line, frame))
-                missing -= self.protocol.answers(line, frame, self._joint_of) is not None
-                left = end - clock.monotonic() if missing > 0 else 0.0
+                joint = self.protocol.answers(line, frame, self._joint_of)
+                if joint is not None:
+                    missing[joint] -= 1
+                    self._silent[joint] = 0
         return heard
 
     def _wait_gap(self) -> None:

@@ -109,18 +109,25 @@ class CallableStream:
 
 
 class ImuReader:
-    """Newest sample of the stream, once per tick. `wait`: s for a sample of this tick (emulated), else none."""
+    """Newest sample of the stream, once per tick.
 
-    def __init__(self, stream: Stream, mount_rpy: tuple[float, float, float], dt: float, stale_after: float,
-                 wait: float = 0.0) -> None:  # fmt: skip
+    `wait`: s to wait for a sample that is due (emulated sensors, which send one in each `every`th tick), else none.
+    """
+
+    def __init__(
+        self, stream: Stream, mount_rpy: tuple[float, float, float], dt: float, stale_after: float, *,
+        wait: float = 0.0, every: int = 1,
+    ) -> None:  # fmt: skip
         rpy = np.array(mount_rpy, dtype=float)
         self._body_from_sensor = rpy_to_matrix(rpy)
         self._sensor_from_body = rpy_to_quat(rpy) * np.array([1.0, -1.0, -1.0, -1.0])
         self.stream, self._dt, self._stale_after, self._wait = stream, dt, stale_after, wait
+        self._every = every
         self.parser = Parser()
         self.invalid = 0  # packets with numbers no sensor gives
         self._newest: Imu | None = None
         self._age = 0.0
+        self._since = every - 1  # ticks since the last sample
 
     def open(self) -> None:
         """Open the stream."""
@@ -132,13 +139,14 @@ class ImuReader:
 
     def begin(self) -> None:
         """A new run: old samples count for nothing."""
-        self._newest, self._age = None, 0.0
+        self._newest, self._age, self._since = None, 0.0, self._every - 1
 
     def read(self) -> Imu:
         """Sample of this tick; `valid` 0 and the reason where none is fresh enough."""
-        sample = self._fresh()
+        self._since += 1
+        sample = self._fresh(self._wait if self._since >= self._every else 0.0)
         if sample is not None:
-            self._newest, self._age = self._in_body(sample), 0.0
+            self._newest, self._age, self._since = self._in_body(sample), 0.0, 0
         else:
             self._age += self._dt
         out = Imu()
@@ -151,10 +159,10 @@ class ImuReader:
             out.status = f"imu silent for {1e3 * self._age:.0f} ms"
         return out
 
-    def _fresh(self) -> ImuSample | None:
-        end = clock.monotonic() + self._wait
+    def _fresh(self, wait: float) -> ImuSample | None:
+        end = clock.monotonic() + wait
         newest: ImuSample | None = None
-        left = self._wait
+        left = wait
         while True:
             for packet in self.parser.feed(self.stream.read(max(0.0, left))):
                 sample = imu_sample(packet)

@@ -20,6 +20,7 @@ from procs.bridge.faults import LOST, Sensing
 from procs.bridge.guardian import NoGuardian, Watcher
 from procs.bridge.imu_serial import ImuReader
 from procs.bridge.joint_map import DriveCommand, JointMap
+from procs.bridge.limits import Limits
 from procs.bridge.protection import Protection
 from procs.bridge.raw import Drives, RawState
 from procs.bridge.safe_start import SafeStart
@@ -52,6 +53,7 @@ class BridgePlant:
         self.sensing = Sensing(
             robot, self.map, drives_.half_range, np.array([w.line for w in wires]), bus.faults_in_a_row, drives_.counts
         )
+        self.limits = Limits(robot)
         self.protection = Protection(bus, n, robot.dt)
         self.reason = ""  # the first thing that went wrong and still matters
         self.state: JointState = JointState(n)
@@ -127,7 +129,7 @@ class BridgePlant:
         return imu, joints
 
     def _to_motors(self, command: DriveCommand) -> DriveCommand:
-        out = self.map.to_motors(command)
+        out = self.map.to_motors(self.limits.apply(command))
         out.position, reachable = self.sensing.to_motor_range(out.position)
         if not reachable.all():  # a clamped target would be far from what was meant
             out.kp = np.where(reachable, out.kp, 0.0)
@@ -194,6 +196,7 @@ class BridgePlant:
             ("foreign", counts.foreign),
             ("not sent, buffer full", counts.refused),
             ("no reply", counts.missing),
+            ("commands limited", self.limits.limited),
             ("imu packets rejected", self.imu.parser.bad_crc + self.imu.invalid),
         )
         parts = [self.reason, f"rejected: {rejected}" if rejected else "", *(f"{n} {what}" for what, n in others if n)]

@@ -256,3 +256,12 @@ def test_drives_that_answer_only_in_motor_mode_are_entered_limp(bench, can_robot
     one.hold()
     one.run(50)
     assert one.plant.starter.state == "running" and not one.loop.latched
+
+
+def test_a_new_run_leaves_the_drives_before_it_enters_them_again(mit):
+    assert mit.shafts.on.all()
+    mit.side.sent.clear()
+    mit.loop.start(8)
+    mit.run(1)
+    assert not mit.shafts.on.any()
+    assert sum(frame.data == Special.EXIT.value for _, frame in mit.side.sent) == 12

@@ -349,3 +349,51 @@ def test_a_first_sample_needs_a_second_that_agrees(bench, robot):
     one.side.spoil[0] = lie
     joints = one.run(1)
     assert not joints.fault.any() and joints.q[1] == pytest.approx(one.shafts.q[1], abs=2e-3)
+
+
+def test_the_bridges_own_limits_hold_whoever_commands(running, robot):
+    bench = running(robot)
+    bench.command.q_des[0], bench.command.qd_des[1], bench.command.tau_ff[2] = 5.0, 100.0, -99.0
+    bench.command.kp[3] = -5.0
+    bench.run(2)
+    ratio = bench.shafts.ratio
+    margin = robot.description.safety.joint_margin
+    assert abs(bench.shafts.told[0, 0]) == pytest.approx(robot.q_upper[0] + margin)
+    assert abs(bench.shafts.told[1, 1]) == pytest.approx(robot.qd_max[1])
+    assert abs(bench.shafts.told[4, 2]) == pytest.approx(robot.tau_max[2] / ratio[2], rel=1e-6)
+    assert bench.shafts.told[2, 3] == 0.0
+    assert "commands limited" in bench.plant.status().reason
+
+
+def test_a_command_that_is_not_finite_never_gets_through(running, robot):
+    bench = running(robot)
+    bad = bench.command.copy()
+    bad.kp[4] = np.nan
+    bench.plant.write(bad)  # past the plant loop, which refuses it too
+    bench.plant.read()
+    assert np.isfinite(bench.shafts.told).all()
+    assert bench.shafts.told[2, 4] == 0.0 and bench.shafts.told[2, 5] > 0.0
+
+
+def test_an_isolated_drive_stays_without_gains_while_the_others_are_driven(bench, robot):
+    one = bench(robot)
+    one.shafts.q[4] = robot.q_upper[4] + 0.3
+    one.loop.latch = lambda reason: None  # the loop would damp all of them
+    one.run(3)
+    one.hold()
+    one.run(round(5 * (robot.description.bus.start.settle / robot.dt + 10)) + 10)
+    assert one.plant.starter.isolated.tolist() == [j == 4 for j in range(12)]
+    assert one.shafts.told[2, 4] == 0.0 and one.shafts.told[2, 5] > 0.0
+
+
+def test_scottys_boards_report_measured_torque(running, robot, changed):
+    from procs.wire.spine_scotty import pack_torques
+
+    scotty = changed(spine=robot.description.bus.spine.model_copy(update={"variant": "scotty"}))
+    bench = running(scotty)
+    bench.side.reply_flags[0] = pack_torques(np.array([[1.5, -2.0, 0.25], [0.0, 0.0, 0.0]]), np.array([2, 0])).tolist()
+    joints = bench.run(1)
+    sign, ratio = bench.shafts.sign, bench.shafts.ratio
+    np.testing.assert_allclose(joints.tau[:3], np.array([1.5, -2.0, 0.25]) * (sign * ratio)[:3], atol=0.11)
+    assert joints.tau_source == "measured"
+    assert "soft stop of this leg (hip)" in bench.plant.status().fault[0]

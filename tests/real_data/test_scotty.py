@@ -5,11 +5,20 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from config.load import load_robot
+from config.load import load_robot, load_scenario
+from lcmtypes.channels import BUS_STATUS
 from procs.model.legs import joint_torques, leg_kinematics
 from procs.model.motor import rotor_inertia
 from procs.model.robot import Robot
+from procs.runtime.commands import CommandPlayer
+from procs.runtime.engine import Engine
+from procs.runtime.plant_loop import PlantLoop
+from procs.runtime.rollout import Rollout
+from tests.contract import twins
+from tools.metrics import metrics
+from tools.recording import Recording
 from tools.robot_check import check_robot
+from tools.stack import SPECS
 
 ROBOT = Robot(load_robot("scotty"))
 FR, FL, RR, RL = range(4)
@@ -61,3 +70,23 @@ def test_leg_inertias_agree_with_the_urdf_within_its_two_decimals():
     rounded = {"abad": (0, 0, 0), "hip": (0.01, 0.01, 0), "knee": (0.01, 0.01, 0)}
     for joint in ROBOT.description.legs.chain:
         np.testing.assert_allclose(joint.link.inertia[:3], rounded[joint.name], atol=0.005001, err_msg=joint.name)
+
+
+def test_it_trots_through_its_own_emulated_boards():
+    """The bus section is right: signs, devices and the boards' belt come out as in simulation."""
+    scenario = load_scenario("trot_scotty", ["duration=8"])
+    plant, _, _ = twins.plant("spine", scenario.plant, robot=ROBOT)
+    loop, recording = PlantLoop(plant, ROBOT), Recording()
+    runner = Rollout(loop, [Engine(spec, ROBOT) for spec in SPECS.values()], recording.add)
+    player = CommandPlayer(scenario.commands, ROBOT.dt)
+    loop.start(1)
+    try:
+        for _ in range(round(scenario.duration / ROBOT.dt)):
+            runner.tick(lambda: player.messages(loop.seq, loop.utime, loop.run))
+    finally:
+        plant.stop()
+    values = metrics(scenario, ROBOT, recording)
+    assert not values["fell"] and values["mode_final"] == "walk"
+    assert values["segments"][2]["vx_error"] < 0.03
+    status = recording.of(BUS_STATUS)[-1]
+    assert status.state == "running" and not any(status.fault)
