@@ -16,7 +16,6 @@ import pybullet as p
 
 from config.urdf import urdf
 from procs.model.robot import Robot
-from procs.model.rotations import quat_multiply
 from sim.plant import SimPlant
 from sim.terrain import Ground
 
@@ -24,15 +23,21 @@ VIEWS = ("tracking", "side", "top", "leg")
 WIDTH, HEIGHT = 640, 480  # pixels
 TILE = 0.25  # m, edge of the ground's squares
 TILES = 32  # squares seen along x and y; even
-LIFT = 0.002  # m, light squares of a terrain's plane lie below its blocks
-LIGHT, DARK = (0.95, 0.95, 0.92, 1.0), (0.62, 0.70, 0.72, 1.0)
+LIGHT, DARK = (0.94, 0.94, 0.91, 1.0), (0.70, 0.76, 0.77, 1.0)
 BLOCKS = ((0.86, 0.82, 0.74, 1.0), (0.72, 0.67, 0.58, 1.0))  # steps and tiles, in turn
-LEFT, RIGHT, BODY, HUB, FOOT = "0.13 0.42 0.75 1", "0.90 0.45 0.10 1", "0.25 0.27 0.31 1", "0.40 0.42 0.46 1", "0 0 0 1"
+LEFT, RIGHT, BODY, HUB, FOOT = (
+    "0.13 0.42 0.75 1",
+    "0.90 0.45 0.10 1",
+    "0.25 0.27 0.31 1",
+    "0.42 0.44 0.48 1",
+    "0.08 0.08 0.08 1",
+)
+HUBS = (0.085, 0.095, 0.055)  # radius of the round joints per size of the robot
+LIGHT_DISTANCE = 16.0  # per size: less, and the ground beyond the light's picture is dark
 FOLLOW = 0.2  # s, how long the camera takes to follow
 SHUTTER = {
     "shadow": 1,
     "lightDirection": (1.0, -1.6, 4.0),
-    "lightDistance": 4.0,
     "lightAmbientCoeff": 0.6,
     "lightDiffuseCoeff": 0.4,
     "lightSpecularCoeff": 0.0,
@@ -53,7 +58,7 @@ class Camera:
         mounts = [leg.mount.xyz for leg in legs.placed]
         self.mount = np.array(mounts[0], float)
         self.reach = max(math.hypot(x, y) for x, y, _ in mounts) + 0.5 * sum(lengths)  # m, the robot's size
-        self.lens = p.computeProjectionMatrixFOV(36.0, WIDTH / HEIGHT, 0.1 * self.reach, 60.0 * self.reach)
+        self.lens = p.computeProjectionMatrixFOV(34.0, WIDTH / HEIGHT, 0.1 * self.reach, 60.0 * self.reach)
         self.client = -1
         self.last: tuple[float, np.ndarray, float] | None = None  # time, target and heading of the last picture
 
@@ -65,7 +70,8 @@ class Camera:
         self._pose(position, quat)
         eye, target, up = self._aim(t, position, quat)
         look = p.computeViewMatrix((eye - self.middle).tolist(), (target - self.middle).tolist(), up)
-        image = p.getCameraImage(WIDTH, HEIGHT, look, self.lens, physicsClientId=self.client, **SHUTTER)[2]
+        light = {"lightDistance": LIGHT_DISTANCE * self.reach, **SHUTTER}
+        image = p.getCameraImage(WIDTH, HEIGHT, look, self.lens, physicsClientId=self.client, **light)[2]
         return np.asarray(image, dtype=np.uint8).reshape(HEIGHT, WIDTH, 4)[:, :, :3].copy()
 
     def close(self) -> None:
@@ -131,10 +137,7 @@ class Camera:
         )
         w, x, y, z = self.ground.start_quat
         turned = (x, y, z, w)
-        if not self.blocks:  # on the plane: what lies below the robot are whole squares of it
-            along = p.multiplyTransforms((0, 0, 0), p.invertTransform((0, 0, 0), turned)[1], self.middle, (0, 0, 0, 1))
-        else:
-            along = (self.middle, turned)
+        along = p.multiplyTransforms((0, 0, 0), p.invertTransform((0, 0, 0), turned)[1], self.middle, (0, 0, 0, 1))
         shift = 2 * TILE * np.round(np.array(along[0])[:2] / (2 * TILE))
         corner = np.array(p.multiplyTransforms((0, 0, 0), turned, (*shift, 0.0), (0, 0, 0, 1))[0])
         for body in self.floor:
@@ -159,11 +162,11 @@ class Camera:
             return target + 4.2 * self.reach * up, target, [1.0, 0.0, 0.0]
         target = target - 0.2 * self.reach * up
         if self.view == "side":
-            return target - 3.6 * self.reach * left + 0.5 * self.reach * up, target, [0.0, 0.0, 1.0]
+            return target - 3.4 * self.reach * left + 0.7 * self.reach * up, target, [0.0, 0.0, 1.0]
         if self.view == "leg":
             target = target + self.mount[0] * ahead + self.mount[1] * left
             out = math.copysign(1.0, self.mount[1]) * left
-            return target + self.reach * (1.9 * out + 0.7 * ahead + 0.35 * up), target, [0.0, 0.0, 1.0]
+            return target + self.reach * (2.4 * out + 0.9 * ahead + 0.5 * up), target, [0.0, 0.0, 1.0]
         return target + self.reach * np.array([-1.7, -3.2, 1.6]), target, [0.0, 0.0, 1.0]
 
 

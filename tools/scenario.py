@@ -6,6 +6,7 @@ Exit code 0: all expectations hold; 1: not met; 2: bad file or usage.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import multiprocessing
 import os
@@ -30,6 +31,7 @@ from tools.metrics import failures, metrics
 from tools.recording import Recording
 from tools.stack import rollout
 from tools.tables import print_result, print_sweep
+from tools.video import VIEWS, Video, VideoError
 
 SCENARIO_KEYS = tuple(Scenario.model_fields)
 
@@ -139,8 +141,9 @@ def single(args: argparse.Namespace, console: Console) -> int:
     log = Path(args.log) if args.log else None
     interrupted: list[bool] = []
     signal.signal(signal.SIGINT, lambda *_: interrupted.append(True))
+    video = Video(Path(args.video), robot, args.camera or VIEWS[0]) if args.video else None
     begin = time.perf_counter()
-    with bar(console) as progress:
+    with video or contextlib.nullcontext(), bar(console) as progress:
         task = progress.add_task(scenario.name, total=scenario.duration)
 
         def show(t: float) -> None:
@@ -163,7 +166,14 @@ def single(args: argparse.Namespace, console: Console) -> int:
             )
         else:
             recording = rollout(
-                scenario, robot, seed=seed, log=log, gui=args.gui, progress=show, stop=lambda: bool(interrupted)
+                scenario,
+                robot,
+                seed=seed,
+                log=log,
+                gui=args.gui,
+                progress=show,
+                stop=lambda: bool(interrupted),
+                watch=video.watch if video else None,
             )
     values = result(scenario, robot, recording, args.runner, seed, time.perf_counter() - begin)
     if interrupted:
@@ -172,6 +182,8 @@ def single(args: argparse.Namespace, console: Console) -> int:
     print_result(console, values)
     if log:
         console.print(f"log      {log}")
+    if video:
+        console.print(f"video    {video.out}, {video.frames} frames", highlight=False, soft_wrap=True)
     write_json(args.json, values)
     return 0 if values["passed"] else 1
 
@@ -199,6 +211,8 @@ def parser() -> argparse.ArgumentParser:
     )
     p.add_argument("--json", metavar="OUT", help="write the metrics")
     p.add_argument("--log", metavar="OUT.lcmlog", help="write an LCM event log")
+    p.add_argument("--video", metavar="OUT.mp4", help="film the run (OUT.gif: a small animation); rollout runner only")
+    p.add_argument("--camera", choices=VIEWS, help=f"of --video (default: {VIEWS[0]}; leg: close to the first leg)")
     p.add_argument("--gui", action="store_true", help="PyBullet's window")
     p.add_argument("--lcm-url", help="for --runner lcm (default: a private group)")
     return p
@@ -209,12 +223,16 @@ def main() -> int:
     args = parser().parse_args()
     console = Console()
     try:
+        if args.video and (args.runner != "rollout" or args.seeds is not None):
+            parser().error("--video needs the rollout runner and a single run, without --seeds")
+        if args.camera and not args.video:
+            parser().error("--camera belongs to --video")
         if args.seeds is not None:
             if args.seeds < 1 or args.runner != "rollout" or args.log or args.gui:
                 parser().error("--seeds N needs N >= 1 and the rollout runner, without --log and --gui")
             return sweep(args, console)
         return single(args, console)
-    except (ConfigError, BusError, LogError) as error:
+    except (ConfigError, BusError, LogError, VideoError) as error:
         print(f"scenario: {error}", file=sys.stderr)
         return 2
 

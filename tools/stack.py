@@ -60,8 +60,9 @@ def rollout(
     gui: bool = False,
     progress: Callable[[float], None] | None = None,
     stop: Callable[[], bool] = lambda: False,
+    watch: Callable[[SimPlant, Recording], None] | None = None,
 ) -> Recording:
-    """Run a scenario with all processes in this one; every message is recorded."""
+    """Run a scenario with all processes in this one; every message is recorded. `watch` is called after each tick."""
     recording = Recording()
     writer = LogWriter(log) if log else None
     if writer is not None:
@@ -73,7 +74,8 @@ def rollout(
         if writer is not None:
             writer.write(channel, message, start)
 
-    loop = PlantLoop(make_plant(robot, scenario, seed, gui), robot)
+    plant = make_plant(robot, scenario, seed, gui)
+    loop = PlantLoop(plant, robot)
     engines = [Engine(spec, robot) for spec in SPECS.values()]
     runner = Rollout(loop, engines, observe)
     player = CommandPlayer(scenario.commands, robot.dt)
@@ -89,6 +91,8 @@ def rollout(
                 times.setdefault(name, []).append(us)
             if len(recording.of(MPC_DEBUG)) > solved:
                 times.setdefault("controller.mpc", []).append(runner.step_us["controller"])
+            if watch is not None:
+                watch(plant, recording)
             if progress is not None and tick % 50 == 0:
                 progress(loop.seq * robot.dt)
             if stop():

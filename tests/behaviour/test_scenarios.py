@@ -20,7 +20,7 @@ def test_scenario_holds(name, overrides):
 
 
 def test_an_expectation_that_is_not_met_fails_the_run():
-    result = run_one("stand", None, ["expect.height_m.std={max: 0.0}", "duration=4"], None, None)
+    result = run_one("stand", None, ["expect={height_m.std: {max: 0.0}}", "duration=4"], None, None)
 
     assert not result["passed"]
     assert any("height_m.std" in failure for failure in result["failures"])

@@ -56,12 +56,15 @@ class Serve(threading.Thread):
                     peer, _ = sock.accept()
                     peers[peer] = self.listeners[sock]
                 elif sock in peers:
-                    data = sock.recv(256)
+                    try:
+                        data = sock.recv(256)
+                        if data:
+                            self.answer(sock, peers[sock], data)
+                    except ConnectionError:  # killed meanwhile
+                        data = b""
                     if not data:
                         del peers[sock]
                         sock.close()
-                    else:
-                        self.answer(sock, peers[sock], data)
                 else:
                     self.can(sock)
             if self.side.shafts.on.all():
@@ -126,7 +129,7 @@ class Session:
         command.enable[:], command.q_des[:], command.kp[:], command.kd[:] = 1, sample.q, 20.0, 1.0
         self.bus.publish(JOINT_COMMAND, command)
 
-    def until(self, done, patience=20.0):
+    def until(self, done, patience=60.0):
         end = time.monotonic() + patience
         while not done():
             assert time.monotonic() < end and self.process.poll() is None, self.process.stderr.read().decode()
