@@ -1,7 +1,5 @@
 """The real robot's log: 2 964 cycles of four legs (FR, FL, RR, RL), commands and replies with their checksums."""
 
-import csv
-import gzip
 from pathlib import Path
 
 import numpy as np
@@ -11,26 +9,10 @@ from procs.wire.fixed_point import FixedPoint
 from procs.wire.mit_motors import MOTORS
 from procs.wire.spine import BoardCommand, BoardData, pack_command, pack_data, unpack_boards, unpack_command
 from procs.wire.spine_scotty import unpack_torques
+from tools.convert_scotty import Log
 
 SIGNS = np.array([[-1, 1, 1], [1, 1, 1], [1, -1, -1], [-1, 1, 1]])  # rows FR FL RR RL; abad, hip, knee
 KNEE = np.array([1, 1, 1.5])
-
-
-class Log:
-    """Columns as (cycles, legs, joints)."""
-
-    def __init__(self, path: Path) -> None:
-        with gzip.open(path, "rt", newline="") as file:
-            rows = list(csv.reader(file))
-        self.names = [name.replace("_ ", "_") for name in rows[0]]
-        self.table = np.array(rows[1:], dtype=float)
-
-    def joints(self, pattern: str) -> np.ndarray:
-        names = [pattern.format(joint) for joint in ("abad", "hip", "knee")]
-        return np.stack([self.column(name) for name in names], axis=-1)
-
-    def column(self, name: str) -> np.ndarray:
-        return self.table[:, self.names.index(name)].reshape(-1, 4)
 
 
 @pytest.fixture(scope="module")
