@@ -35,6 +35,7 @@ class SpineBus(Section):
     boards: Annotated[list[SpineBoard], Field(min_length=1)]
     speed_hz: Annotated[int, Field(gt=0)] = 6_000_000
     variant: Literal["mit", "scotty"] = "mit"
+    reply_age: Annotated[int, Field(ge=0, le=10)] = 2  # transfers from a drive's answer to the host
     scaled_gains: bool = True  # false: boards that expect joint-side gains, as the reference sends them
 
 

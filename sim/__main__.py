@@ -45,7 +45,7 @@ def serve(
 ) -> None:  # fmt: skip
     """Emulated hardware behind sockets in --serve-bus instead of a plant on LCM."""
     try:
-        hardware = emulated(robot, options, seed, pushes=pushes, faults=faults)
+        hardware = emulated(robot, options, seed, pushes=pushes, faults=faults, gui=args.gui)
     except ValueError as error:
         raise ConfigError(args.scenario or args.robot, [Problem("bus", str(args.serve_bus), str(error))]) from error
     server = Server(hardware, args.serve_bus, Bus(args.lcm_url))

@@ -33,13 +33,14 @@ LEFT, RIGHT, BODY, HUB, FOOT = (
     "0.08 0.08 0.08 1",
 )
 HUBS = (0.085, 0.095, 0.055)  # radius of the round joints per size of the robot
-LIGHT_DISTANCE = 16.0  # per size: less, and the ground beyond the light's picture is dark
+RANGE = (0.03, 40.0)  # m; from 0.06 m on the renderer darkens all ground
 FOLLOW = 0.2  # s, how long the camera takes to follow
 SHUTTER = {
     "shadow": 1,
     "lightDirection": (1.0, -1.6, 4.0),
-    "lightAmbientCoeff": 0.6,
-    "lightDiffuseCoeff": 0.4,
+    "lightDistance": 10.0,  # m; nearer, and the ground beyond the light's own picture is dark
+    "lightAmbientCoeff": 0.5,
+    "lightDiffuseCoeff": 0.5,
     "lightSpecularCoeff": 0.0,
     "renderer": p.ER_TINY_RENDERER,
     "flags": p.ER_NO_SEGMENTATION_MASK,
@@ -58,7 +59,7 @@ class Camera:
         mounts = [leg.mount.xyz for leg in legs.placed]
         self.mount = np.array(mounts[0], float)
         self.reach = max(math.hypot(x, y) for x, y, _ in mounts) + 0.5 * sum(lengths)  # m, the robot's size
-        self.lens = p.computeProjectionMatrixFOV(34.0, WIDTH / HEIGHT, 0.1 * self.reach, 60.0 * self.reach)
+        self.lens = p.computeProjectionMatrixFOV(34.0, WIDTH / HEIGHT, *RANGE)
         self.client = -1
         self.last: tuple[float, np.ndarray, float] | None = None  # time, target and heading of the last picture
 
@@ -70,8 +71,7 @@ class Camera:
         self._pose(position, quat)
         eye, target, up = self._aim(t, position, quat)
         look = p.computeViewMatrix((eye - self.middle).tolist(), (target - self.middle).tolist(), up)
-        light = {"lightDistance": LIGHT_DISTANCE * self.reach, **SHUTTER}
-        image = p.getCameraImage(WIDTH, HEIGHT, look, self.lens, physicsClientId=self.client, **light)[2]
+        image = p.getCameraImage(WIDTH, HEIGHT, look, self.lens, physicsClientId=self.client, **SHUTTER)[2]
         return np.asarray(image, dtype=np.uint8).reshape(HEIGHT, WIDTH, 4)[:, :, :3].copy()
 
     def close(self) -> None:
@@ -104,7 +104,8 @@ class Camera:
 
     def _squares(self, parity: int, rgba: tuple[float, ...]) -> int:
         """Every other square of the ground as one body."""
-        corners, faces = [], []
+        corners: list[list[float]] = []
+        faces: list[int] = []
         for i in range(-TILES // 2, TILES // 2):
             for j in range(-TILES // 2, TILES // 2):
                 if (i + j) % 2 == parity:
@@ -130,13 +131,10 @@ class Camera:
         self.middle = np.array([position[0], position[1], self.ground.height(position[0], position[1])])
         for joint, angle in zip(self.joints, self.plant.q, strict=True):
             p.resetJointState(self.body, joint, angle, 0.0, **self.engine)
-        w, x, y, z = quat
-        at = (position - self.middle).tolist()
-        p.resetBasePositionAndOrientation(
-            self.body, *p.multiplyTransforms(at, (x, y, z, w), self.com, self.principal), **self.engine
-        )
-        w, x, y, z = self.ground.start_quat
-        turned = (x, y, z, w)
+        at, turn = (position - self.middle).tolist(), np.roll(quat, -1).tolist()
+        at, turn = p.multiplyTransforms(at, turn, self.com, self.principal)
+        p.resetBasePositionAndOrientation(self.body, at, turn, **self.engine)
+        turned = np.roll(self.ground.start_quat, -1).tolist()  # x y z w
         along = p.multiplyTransforms((0, 0, 0), p.invertTransform((0, 0, 0), turned)[1], self.middle, (0, 0, 0, 1))
         shift = 2 * TILE * np.round(np.array(along[0])[:2] / (2 * TILE))
         corner = np.array(p.multiplyTransforms((0, 0, 0), turned, (*shift, 0.0), (0, 0, 0, 1))[0])
@@ -150,6 +148,9 @@ class Camera:
         w, x, y, z = quat
         heading = math.atan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z))
         target = position.copy()
+        if self.view == "leg":  # half as high as its higher joint
+            links = p.getLinkStates(self.body, self.joints[1:3], computeForwardKinematics=1, **self.engine)
+            target[2] = self.middle[2] + 0.5 * max(link[4][2] for link in links)
         if self.last is not None:
             before, at, turned = self.last
             share = 1.0 - math.exp(-max(0.0, t - before) / FOLLOW)
@@ -160,13 +161,13 @@ class Camera:
         ahead, left, up = np.array([c, s, 0.0]), np.array([-s, c, 0.0]), np.array([0.0, 0.0, 1.0])
         if self.view == "top":
             return target + 4.2 * self.reach * up, target, [1.0, 0.0, 0.0]
-        target = target - 0.2 * self.reach * up
-        if self.view == "side":
-            return target - 3.4 * self.reach * left + 0.7 * self.reach * up, target, [0.0, 0.0, 1.0]
         if self.view == "leg":
             target = target + self.mount[0] * ahead + self.mount[1] * left
             out = math.copysign(1.0, self.mount[1]) * left
-            return target + self.reach * (2.4 * out + 0.9 * ahead + 0.5 * up), target, [0.0, 0.0, 1.0]
+            return target + self.reach * (2.3 * out + 0.9 * ahead + 0.5 * up), target, [0.0, 0.0, 1.0]
+        target = target - 0.2 * self.reach * up
+        if self.view == "side":
+            return target - 3.4 * self.reach * left + 0.7 * self.reach * up, target, [0.0, 0.0, 1.0]
         return target + self.reach * np.array([-1.7, -3.2, 1.6]), target, [0.0, 0.0, 1.0]
 
 

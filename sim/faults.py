@@ -3,7 +3,7 @@
 Sensor faults (encoder_spike, nan, imu_bias) change the sample first. Then the channel does (delay, packet_loss,
 freeze): the message of the tick carries the values of an older sample, as a reader of a slow or lossy link sees them;
 the header stays the tick's own. On joint_command, packet_loss drops a command and delay lets it act later.
-`kill` is the launcher's and ignored here.
+`kill` is the launcher's and ignored here, and so are the faults of a bus: there is none (sim.emulators has them).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from config.scenario import Fault
+from config.scenario import BUS_KINDS, Fault
 from lcmtypes.channels import IMU, JOINT_COMMAND, JOINT_STATE
 from lcmtypes.generated import Imu, JointState
 from procs.model.robot import Robot
@@ -49,7 +49,7 @@ class Faults:
 
     def __init__(self, robot: Robot, faults: Sequence[Fault], rng: np.random.Generator) -> None:
         self.rng = rng
-        self.faults = [fault for fault in faults if fault.kind != "kill"]
+        self.faults = [fault for fault in faults if fault.kind not in ("kill", *BUS_KINDS)]
         self.num_joints = robot.num_joints
         self.ticks = []  # first and one past the last tick of each
         self.joints = []  # joint number of each, -1: none

@@ -69,7 +69,7 @@ def spine_drives(robot: Robot, boards: Sequence[Board]) -> SpineDrives:
     """Drives on SPIne boards."""
     spine = bus_of(robot).spine
     assert spine is not None
-    return SpineDrives(boards, wires_of(robot), spine.variant)
+    return SpineDrives(boards, wires_of(robot), spine.variant, spine.reply_age)
 
 
 def can_drives(

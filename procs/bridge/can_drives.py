@@ -23,6 +23,7 @@ class CanDrives:
     """All drives of a robot on CAN buses. `reply_timeout` s to wait for a tick's replies."""
 
     torque_measured = True
+    reply_age = 0
 
     def __init__(
         self, links: Sequence[Link], wires: Sequence[JointWiring], protocol: Protocol, *, reply_timeout: float,

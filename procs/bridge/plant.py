@@ -7,6 +7,7 @@ k acts from tick k + 1, as in the simulator.
 from __future__ import annotations
 
 import logging
+from collections import deque
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,7 +70,9 @@ class BridgePlant:
         n = self.robot.num_joints
         self.run, self.tick = run, -1
         self._command: JointCommand | None = None
-        self._sent = DriveCommand.zero(n)
+        # Commands of the last exchanges, oldest first: the one that was in force when the newest state was measured.
+        age = self.drives.reply_age
+        self._told = deque([DriveCommand.zero(n) for _ in range(age + 1)], maxlen=age + 1)
         self._wanted = np.zeros(n)  # torque that the drives were told, at the joints
         self._ill = self._none
         self._lost_for = 0
@@ -123,7 +126,7 @@ class BridgePlant:
         joints = self.sensing.step(raw, wanted, self._ill | self.starter.isolated)
         self.starter.observe(self.sensing.bad == 0, self.sensing.q, self.sensing.qd, self.sensing.why)
         self._torque(joints)
-        self._sent = command
+        self._told.append(command)
         c, s = command, self.sensing
         self._wanted = np.where(c.enable, c.kp * (c.position - s.q) + c.kd * (c.velocity - s.qd) + c.torque, 0.0)
         return imu, joints
@@ -140,7 +143,7 @@ class BridgePlant:
             joints.tau_source = "measured"
             return
         joints.tau_source = "computed"
-        c = self._sent
+        c = self._told[0]
         joints.tau[:] = drive_torque(
             joints.q, joints.qd, c.position, c.velocity, c.torque, c.kp, c.kd, c.enable.astype(np.int8), self._motor
         )[1]

@@ -61,6 +61,7 @@ class Drives(Protocol):
 
     counts: BusCounts
     torque_measured: bool
+    reply_age: int  # exchanges from a drive's answer to the host
     half_range: Array  # rad at which each motor's position wraps; inf: it does not
 
     def open(self) -> None:

@@ -24,10 +24,12 @@ MIT_STOPS = {1: "abad", 2: "hip"}  # data flags of MIT's firmware
 class SpineDrives:
     """All drives of a robot on SPIne boards."""
 
-    def __init__(self, boards: Sequence[Board], wires: Sequence[JointWiring], variant: str = "mit") -> None:
+    def __init__(
+        self, boards: Sequence[Board], wires: Sequence[JointWiring], variant: str = "mit", reply_age: int = 0
+    ) -> None:
         self.boards, self.counts = tuple(boards), BusCounts()
         self.scotty = variant == "scotty"
-        self.torque_measured = self.scotty
+        self.torque_measured, self.reply_age = self.scotty, reply_age
         n = len(wires)
         # Place of each joint in the boards' arrays; and back, for what is sent.
         self._place = np.array([PER_BOARD * w.line + JOINTS * w.id + j % JOINTS for j, w in enumerate(wires)])
@@ -115,9 +117,6 @@ class SpineDrives:
             mark = marks[place // JOINTS]
             if mark == "estop":
                 raw.faults[j] = [Fault("board's e-stop pin is low", "release the e-stop; check its cable")]
-                raw.valid = raw.valid.copy()
-                raw.valid[j] = False
-                raw.why[j] = "board's e-stop pin is low"
             elif mark and not self.scotty and ("abad", "hip", "")[place % JOINTS] in mark.split(" and "):
                 raw.notes[j] = "soft stop: the board pushes back from its own limit"
             elif mark and self.scotty:

@@ -6,6 +6,7 @@ saturate, scale, truncate; big-endian p16 v12 kp12 kd12 t12; reply id, p16 v12 t
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -43,6 +44,11 @@ def to_raw(value: float, low: float, high: float, bits: int) -> int:
 def from_raw(raw: int, low: float, high: float, bits: int) -> float:
     """Number of a raw integer."""
     return raw * (high - low) / ((1 << bits) - 1) + low
+
+
+def whole(value: float) -> int:
+    """The nearest integer; 0 for what is no number, as an ARM's conversion has it."""
+    return round(value) if math.isfinite(value) else 0
 
 
 def pack_command(m: MotorRange, p: float, v: float, kp: float, kd: float, t: float) -> bytes:

@@ -14,7 +14,7 @@ import numpy as np
 
 from procs.wire.cybergear_tables import PARAMETER_OF_INDEX, Kind, RunMode, State
 from procs.wire.frame import CanFrame
-from sim.emulators.can_motor import from_raw, to_raw
+from sim.emulators.can_motor import from_raw, to_raw, whole
 from sim.emulators.robot import Shaft
 
 POSITION, VELOCITY, TORQUE, KP, KD = 12.5, 30.0, 12.0, 500.0, 5.0
@@ -120,7 +120,7 @@ class CyberGear:
         live = {
             "mechPos": self.shaft.position - self.zero, "mechVel": self.shaft.velocity,
             "torque_fdb": self.shaft.torque, "VBUS": 24.0, "iqf": self.shaft.torque / 0.87,
-            "rotation": math.floor((self.shaft.position - self.zero) / (2 * math.pi)), "faultSta": 0,
+            "rotation": whole((self.shaft.position - self.zero) / (2 * math.pi) - 0.5), "faultSta": 0,
             "config.CAN_ID": self.motor, "config.CAN_MASTER": self.heard_host & 0x7F,
         }  # fmt: skip
         value = live.get(parameter.name, self.parameters.get(parameter.name, 0.0))

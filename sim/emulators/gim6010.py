@@ -16,7 +16,7 @@ import numpy as np
 from procs.wire.frame import CanFrame
 from procs.wire.gim6010_tables import COMMANDS, AxisState, ControlMode, Heartbeat, InputMode, Way
 from procs.wire.mit_motors import MOTORS
-from sim.emulators.can_motor import pack_reply, unpack_command
+from sim.emulators.can_motor import pack_reply, unpack_command, whole
 from sim.emulators.robot import Shaft
 
 NUMBER = {command.name: number for number, command in COMMANDS.items()}
@@ -231,7 +231,7 @@ class Gim6010:
         turns, turn_s = self._turns(), self.shaft.velocity * self.quirks.gear / (2 * math.pi)
         torque = self.shaft.torque / self.quirks.gear
         if name == "get_encoder_count":
-            count = round(16384 * turns)
+            count = whole(16384 * turns)
             return self._frame(name, struct.pack("<ii", count, count % 16384))
         pairs = {
             "get_encoder_estimates": (turns, turn_s),

@@ -52,8 +52,9 @@ class _Hardware:
         *,
         pushes: Sequence[Push] = (),
         faults: Sequence[Fault] = (),
+        gui: bool = False,
     ) -> None:
-        self.robot = EmulatedRobot(robot, options, seed=seed, pushes=pushes, faults=faults)
+        self.robot = EmulatedRobot(robot, options, seed=seed, pushes=pushes, faults=faults, gui=gui)
         self.bus = self.robot.bus
         self.seed = seed
         self.bus_faults = BusFaults(robot, faults, np.random.default_rng((seed, 1)))
@@ -109,9 +110,9 @@ class EmulatedSpine(_Hardware):
     def __init__(
         self, robot: Robot, options: PlantOptions, seed: int, *, pushes: Sequence[Push] = (),
         faults: Sequence[Fault] = (), quirks: SpineQuirks = SPINE, scotty: ScottyQuirks = SCOTTY,
-        motors: MitQuirks | None = None,
+        motors: MitQuirks | None = None, gui: bool = False,
     ) -> None:  # fmt: skip
-        super().__init__(robot, options, seed, pushes=pushes, faults=faults)
+        super().__init__(robot, options, seed, pushes=pushes, faults=faults, gui=gui)
         if self.bus.spine is None:
             raise ValueError(f"{robot.name}: bus has no spine section")
         self.spine: SpineBus = self.bus.spine
@@ -166,9 +167,9 @@ class EmulatedCan(_Hardware):
     def __init__(
         self, robot: Robot, options: PlantOptions, seed: int, *, pushes: Sequence[Push] = (),
         faults: Sequence[Fault] = (), mit: MitQuirks = MIT, cybergear: CyberGearQuirks = CYBERGEAR,
-        gim6010: GimQuirks = GIM6010,
+        gim6010: GimQuirks = GIM6010, gui: bool = False,
     ) -> None:  # fmt: skip
-        super().__init__(robot, options, seed, pushes=pushes, faults=faults)
+        super().__init__(robot, options, seed, pushes=pushes, faults=faults, gui=gui)
         if self.bus.can is None:
             raise ValueError(f"{robot.name}: bus has no can section")
         self.can: CanBus = self.bus.can
@@ -219,9 +220,10 @@ Hardware = EmulatedSpine | EmulatedCan
 
 
 def emulated(
-    robot: Robot, options: PlantOptions, seed: int, *, pushes: Sequence[Push] = (), faults: Sequence[Fault] = ()
-) -> Hardware:
+    robot: Robot, options: PlantOptions, seed: int, *, pushes: Sequence[Push] = (), faults: Sequence[Fault] = (),
+    gui: bool = False,
+) -> Hardware:  # fmt: skip
     """The hardware that the robot's bus section describes."""
     bus = robot.description.bus
     kind = EmulatedSpine if bus is not None and bus.spine is not None else EmulatedCan
-    return kind(robot, options, seed, pushes=pushes, faults=faults)
+    return kind(robot, options, seed, pushes=pushes, faults=faults, gui=gui)

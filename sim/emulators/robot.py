@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from config.bus import Bus
-from config.scenario import BUS_KINDS, Fault, PlantOptions, Push
+from config.scenario import Fault, PlantOptions, Push
 from lcmtypes.generated import GroundTruth, Imu, JointCommand, JointState
 from procs.model.robot import Robot
 from sim.plant import SimPlant
@@ -46,6 +46,7 @@ class EmulatedRobot:
         seed: int,
         pushes: Sequence[Push] = (),
         faults: Sequence[Fault] = (),
+        gui: bool = False,
     ) -> None:
         self.robot, self.bus = robot, bus_of(robot)
         missing = sorted(set(robot.joint_names) ^ set(self.bus.wiring))
@@ -56,9 +57,7 @@ class EmulatedRobot:
         self.turn = np.array([w.sign * w.ratio for w in wires])  # motor rad per joint rad
         self.square = np.array([w.ratio**2 for w in wires])
         self.offset = np.array([w.offset for w in wires])
-        self.plant = _Physics(
-            robot, options, seed=seed, pushes=pushes, faults=[f for f in faults if f.kind not in BUS_KINDS]
-        )
+        self.plant = _Physics(robot, options, seed=seed, pushes=pushes, faults=faults, gui=gui)
         n = robot.num_joints
         self.position, self.velocity, self.torque = np.zeros(n), np.zeros(n), np.zeros(n)
         self.wanted = np.zeros((5, n))  # FIELDS of each drive, motor units

@@ -216,7 +216,7 @@ def test_torque_is_that_of_the_drive_at_the_joint(make, kind):
     told = np.array([s.joints.tau for s in samples[old:]])
     true = np.array([s.torque for s in samples[: len(samples) - old]])
     assert true.std(axis=0).min() > 0.2
-    assert np.sqrt(np.mean((told - true) ** 2, axis=0)).max() < (0.15 if old else 0.05)
+    assert np.sqrt(np.mean((told - true) ** 2, axis=0)).max() < (0.3 if old else 0.05)
 
 
 def drives_told(loop):
@@ -297,6 +297,18 @@ def test_a_bad_encoder_value_is_predicted_and_marked_not_passed_on(make, kind):
     assert marked and 400 <= min(marked) <= 402 and max(marked) <= 405
     for s in samples[START:]:
         assert np.abs(s.joints.q - s.q).max() < 0.05
+
+
+def test_an_encoder_that_gives_no_number_is_marked_and_the_message_stays_finite(make, kind):
+    nan = Fault(t=0.8, duration=0.004, kind="nan", joint="FL.hip")
+    loop, robot, _hardware = make(kind, faults=[nan])
+    samples = play(loop, hold(robot, robot.pose("down")), 440)
+    assert all(s.joints.finite() for s in samples)
+    hip = robot.joint_names.index("FL.hip")
+    marked = {k for k, s in enumerate(samples) if k > START and s.joints.fault[hip]}
+    assert marked and min(marked) >= 400 and max(marked) <= 406
+    assert not any(np.delete(s.joints.fault, hip).any() for s in samples[START:])
+    assert max(np.abs(s.joints.q - s.q).max() for s in samples[START:]) < 0.05
 
 
 def test_a_motor_without_power_lets_its_joint_go_in_every_plant(make, kind):

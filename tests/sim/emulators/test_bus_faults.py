@@ -174,3 +174,16 @@ def test_a_motors_fault_comes_and_goes_with_its_span(hardware, can_robot):
 def test_what_is_not_there_cannot_be_faulty(spine_robot, change, words):
     with pytest.raises(ValueError, match=words):
         faults_on(spine_robot, Fault(t=0, kind="bus_silent", **change))
+
+
+def test_the_plain_simulator_has_no_bus_and_takes_the_scenario_all_the_same(spine_robot):
+    from config.scenario import PlantOptions
+    from sim.plant import SimPlant
+
+    faults = [Fault(t=0, kind="bus_silent"), corrupt("nan", channel="imu"),
+              Fault(t=0, kind="motor_fault", joint="FR.hip", value=1)]  # fmt: skip
+    plant = SimPlant(spine_robot, PlantOptions(imu_noise=False), seed=1, faults=faults)
+    plant.start(1)
+    imu, joints = plant.read()
+    plant.stop()
+    assert imu.finite() and joints.finite() and imu.valid
