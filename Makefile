@@ -18,7 +18,7 @@ URL  := --lcm-url '$(LCM_URL)'
 WITH := --robot $(ROBOT) $(URL) $(ARGS)
 REPLAY_URL := udpm://239.255.76.68:7668?ttl=0
 
-.PHONY: help setup setup-hardware types walk up sim estimator controller packer record replay spy scenario seeds \
+.PHONY: help setup setup-hardware types walk up sim estimator controller packer bridge record replay spy scenario seeds \
         test check bench robot-check clean
 
 help:  ## this list
@@ -49,7 +49,7 @@ types: .venv/ready  ## generate the message classes from lcmtypes/*.lcm
 walk: setup  ## stand up, trot, turn, stop, lie down over LCM; leaves a log and a picture (GUI=1: window)
 	@$(RUN) tools.walk $(if $(GUI),--gui) $(ARGS)
 
-up: setup  ## start all processes and keep them running until Ctrl-C
+up: setup  ## start all processes and keep them running until Ctrl-C (PLANT=sim|bridge|emulated)
 	@$(RUN) tools.up $(WITH) --plant $(PLANT) $(if $(GUI),--gui)
 
 sim: setup  ## the simulator alone
@@ -60,6 +60,9 @@ estimator: setup  ## the state estimator alone
 
 controller: setup  ## the controller alone
 	@exec $(RUN) procs.controller $(WITH)
+
+bridge: setup  ## the hardware bridge alone (BUS_DIR=...: emulated hardware in that folder)
+	@exec $(RUN) procs.bridge $(WITH) $(if $(BUS_DIR),--bus-dir "$(BUS_DIR)")
 
 packer: setup  ## the leg-command packer alone
 	@exec $(RUN) procs.packer $(WITH)

@@ -17,7 +17,8 @@ from procs.runtime.bus import Bus
 from procs.runtime.logs import raw_events, read_log
 from tools.launch import ROOT, Launcher, private_url
 from tools.lcm_run import RunError
-from tools.stack import PROCESSES, SPECS
+from tools.processes import Run
+from tools.stack import SPECS
 
 SCENARIO = "trot_forward"
 START = 60.0  # s of wall time in which everything must have started
@@ -55,10 +56,9 @@ def run_stack(
             while "recorder" not in health:
                 bus.wait(0.1)
                 _check(launcher, time.monotonic() > end)
-            plant = ["--scenario", str(scenario_file), "--seed", "1", "--pace", "max", *["--real-time"] * real_time]
-            for process in PROCESSES:
-                launcher.start(process.name, process.module, *common, *(plant if process.order == 0 else ()))
-            while launcher.children["sim"].process.poll() is None:
+            run = Run(folder, "max", scenario_file, 1, real_time=real_time)
+            launcher.start_stack(str(robot_file), "sim", run, *(["--rt"] if rt else []))
+            while not launcher.over():
                 bus.wait(0.2)
                 _check(launcher, False)
                 if "sim" in health:
@@ -67,9 +67,8 @@ def run_stack(
 
 
 def _check(launcher: Launcher, overdue: bool) -> None:
-    for child in launcher.dead():
-        if child.name != "sim" or child.process.returncode:
-            raise RunError(f"{child.name} ended with code {child.process.returncode}:\n{child.last_words()}")
+    for child in launcher.failed():
+        raise RunError(f"{child.name} ended with code {child.process.returncode}:\n{child.last_words()}")
     if overdue:
         raise RunError(f"the recorder has not started within {START:g} s")
 

@@ -12,11 +12,12 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tools.stack import PROCESSES
+from tools.processes import PLANTS, Run, processes
 
 LOG = logging.getLogger(__name__)
 ROOT = Path(__file__).resolve().parent.parent
 GRACE = 3.0  # s from SIGTERM to SIGKILL
+LAST = 9  # what is in no table (the recorder) is stopped after all others
 LAST_WORDS = 12  # lines of a dead process's output that are kept
 
 
@@ -48,6 +49,8 @@ class Launcher:
         self.url, self.directory = url, directory
         self.children: dict[str, Child] = {}
         self.killed: set[str] = set()  # by a fault, and not started again
+        self.plant = ""  # name of the process with the timer
+        self._stops: dict[str, int] = {}
         directory.mkdir(parents=True, exist_ok=True)
 
     def start(self, name: str, module: str, *options: str) -> Child:
@@ -69,10 +72,26 @@ class Launcher:
         self.children[name] = Child(name, command, output, process)
         return self.children[name]
 
-    def start_pipeline(self, robot: str, plant_options: tuple[str, ...] = ()) -> None:
-        """Plant and pipeline of the table; `robot` is a path or a name."""
-        for process in sorted(PROCESSES, key=lambda p: p.order):
-            self.start(process.name, process.module, "--robot", robot, *(plant_options if process.order == 0 else ()))
+    def start_stack(self, robot: str, plant: str, run: Run, *options: str) -> None:
+        """Plant and pipeline of the tables; `robot` is a path or a name; options go to all of them."""
+        self.plant = PLANTS[plant][-1].name
+        for process in processes(plant):
+            self._stops[process.name] = process.stops
+            self.start(process.name, process.module, "--robot", robot, *options, *process.options(run))
+
+    def over(self) -> bool:
+        """The plant has ended."""
+        return self.children[self.plant].process.poll() is not None
+
+    def failed(self) -> list[Child]:
+        """Dead children that should live: all but those a fault killed, a plant at the end of its scenario and what
+        stands behind it."""
+        ends = (
+            {self.plant, *(n for n, stops in self._stops.items() if stops > 1 and self.over())} if self.plant else set()
+        )
+        return [
+            c for c in self.dead() if c.name not in self.killed and not (c.name in ends and not c.process.returncode)
+        ]
 
     def restart(self, name: str) -> Child:
         """Start a dead process again with the same command."""
@@ -92,10 +111,9 @@ class Launcher:
         self.children[name].process.wait()
 
     def stop(self, names: list[str] | None = None) -> None:
-        """SIGTERM in order (plant last, recorder after it), SIGKILL what does not go."""
-        order = {p.name: p.order for p in PROCESSES}
-        rank = {name: (2 if name == "recorder" else 1 if order.get(name) == 0 else 0) for name in self.children}
-        for level in (0, 1, 2):
+        """SIGTERM in the order of the tables, the recorder last; SIGKILL what does not go."""
+        rank = {name: self._stops.get(name, LAST) for name in self.children}
+        for level in sorted(set(rank.values())):
             group = [c for n, c in self.children.items() if rank[n] == level and (names is None or n in names)]
             for child in group:
                 if child.process.poll() is None:

@@ -20,6 +20,7 @@ from procs.model.robot import Robot
 from procs.runtime.bus import Bus
 from procs.runtime.logs import LogError
 from tools.launch import Launcher, private_url
+from tools.processes import Run
 from tools.recording import Recording
 
 LOG = logging.getLogger(__name__)
@@ -103,6 +104,7 @@ def run_over_lcm(
     url: str | None = None,
     pace: str = "max",
     real_time: bool = False,
+    plant: str = "sim",
     observe: Callable[[Watch], None] | None = None,
 ) -> Recording:
     """Run to the scenario's end; RunError with the last words if a process dies that no fault killed.
@@ -115,14 +117,13 @@ def run_over_lcm(
         robot_file, scenario_file = write_inputs(directory, robot_name, overrides, scenario)
         log = log or directory / "run.lcmlog"
         url = url or private_url()
-        options = ["--scenario", str(scenario_file), "--seed", str(seed), "--pace", pace]
-        options += ["--gui"] * gui + ["--real-time"] * real_time
+        run = Run(directory, pace, scenario_file, seed, gui, real_time)
         with Launcher(url, directory) as launcher:
             watch = Watch(Bus(url))
             launcher.start("recorder", "tools.record", "--out", str(log), "--robot", str(robot_file))
             wait_for(watch, launcher, "recorder", stop)
             if not stop():
-                launcher.start_pipeline(str(robot_file), tuple(options))
+                launcher.start_stack(str(robot_file), plant, run)
                 _follow(scenario, watch, launcher, progress, stop, observe)
         return Recording.from_log(log) if log.exists() or not stop() else Recording()
 
@@ -143,19 +144,18 @@ def wait_for(watch: Watch, launcher: Launcher, name: str, stop: Callable[[], boo
         watch.look()
         if name in watch.health and watch.health[name].state not in ("starting", "stopping"):
             return
-        _check(launcher, launcher.killed)
+        _check(launcher)
         if time.monotonic() > end:
             raise RunError(
                 f"{name} does not report within {PATIENCE:g} s. Its last words:\n{launcher.children[name].last_words()}"
             )
 
 
-def _check(launcher: Launcher, killed: set[str]) -> None:
-    for child in launcher.dead():
-        if child.name not in killed and not (child.name == "sim" and child.process.returncode == 0):
-            raise RunError(
-                f"{child.name} ended with code {child.process.returncode}. Its last words:\n{child.last_words()}"
-            )
+def _check(launcher: Launcher) -> None:
+    for child in launcher.failed():
+        raise RunError(
+            f"{child.name} ended with code {child.process.returncode}. Its last words:\n{child.last_words()}"
+        )
 
 
 def _follow(
@@ -171,7 +171,7 @@ def _follow(
         if fault.process not in launcher.children:
             raise RunError(f"fault kill: no process {fault.process!r}, there are {', '.join(launcher.children)}")
     revive: list[tuple[float, str]] = []
-    while (revive or launcher.children["sim"].process.poll() is None) and not stop():
+    while (revive or not launcher.over()) and not stop():
         watch.look()
         if kills and watch.t >= kills[0].t:
             fault = kills.pop(0)
@@ -184,14 +184,14 @@ def _follow(
                 revive.remove((due, name))
                 launcher.restart(name)
                 wait_for(watch, launcher, name, stop)
-                if launcher.children["sim"].process.poll() is not None:
+                if launcher.over():
                     LOG.warning("%s is back, but the run is over: the scenario ends too soon after its kill", name)
-                elif name != "sim":  # which begins a new run by itself
+                elif name != launcher.plant:  # which begins a new run by itself
                     watch.reset("scenario", f"{name} restarted")
-        _check(launcher, launcher.killed)
+        _check(launcher)
         if progress is not None:
             progress(watch.t)
         if observe is not None:
             observe(watch)
     if not stop():
-        _check(launcher, launcher.killed)
+        _check(launcher)

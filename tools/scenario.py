@@ -163,6 +163,7 @@ def single(args: argparse.Namespace, console: Console) -> int:
                 progress=show,
                 stop=lambda: bool(interrupted),
                 url=args.lcm_url,
+                plant=args.plant,
             )
         else:
             recording = rollout(
@@ -175,7 +176,8 @@ def single(args: argparse.Namespace, console: Console) -> int:
                 stop=lambda: bool(interrupted),
                 watch=video.watch if video else None,
             )
-    values = result(scenario, robot, recording, args.runner, seed, time.perf_counter() - begin)
+    runner = args.runner if args.plant == "sim" else f"{args.runner}, {args.plant}"
+    values = result(scenario, robot, recording, runner, seed, time.perf_counter() - begin)
     if interrupted:
         values["passed"] = False
         values["failures"].insert(0, "interrupted")
@@ -214,6 +216,12 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--video", metavar="OUT.mp4", help="film the run (OUT.gif: a small animation); rollout runner only")
     p.add_argument("--camera", choices=VIEWS, help=f"of --video (default: {VIEWS[0]}; leg: close to the first leg)")
     p.add_argument("--gui", action="store_true", help="PyBullet's window")
+    p.add_argument(
+        "--plant",
+        choices=("sim", "emulated"),
+        default="sim",
+        help="lcm runner: the simulator, or the hardware bridge to emulated boards and motors",
+    )
     p.add_argument("--lcm-url", help="for --runner lcm (default: a private group)")
     return p
 
@@ -227,6 +235,8 @@ def main() -> int:
             parser().error("--video needs the rollout runner and a single run, without --seeds")
         if args.camera and not args.video:
             parser().error("--camera belongs to --video")
+        if args.plant != "sim" and args.runner != "lcm":
+            parser().error(f"--plant {args.plant} needs --runner lcm")
         if args.seeds is not None:
             if args.seeds < 1 or args.runner != "rollout" or args.log or args.gui:
                 parser().error("--seeds N needs N >= 1 and the rollout runner, without --log and --gui")

@@ -1,11 +1,10 @@
-"""The processes of the pipeline as one table, and runs of them in one Python process."""
+"""The cores of the pipeline as one table, and runs of them in one Python process."""
 
 from __future__ import annotations
 
 import gc
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 from config.scenario import Scenario
@@ -26,24 +25,6 @@ from tools.recording import Recording
 
 SPECS = {spec.name: spec for spec in (ESTIMATOR, CONTROLLER, PACKER)}
 ROLLOUT_RUN = 1  # the run id of rollouts: fixed, so that logs of two rollouts are equal
-
-
-@dataclass(frozen=True)
-class Process:
-    """One line of the table: how a process is started."""
-
-    name: str
-    module: str
-    order: int  # of starting; stopped in the reverse order, the plant last
-    restart: bool  # may be started again while the others run
-
-
-PROCESSES = (
-    Process("sim", "sim", 0, restart=False),
-    Process("estimator", "procs.estimator", 1, restart=True),
-    Process("controller", "procs.controller", 1, restart=True),
-    Process("packer", "procs.packer", 1, restart=True),
-)
 
 
 def make_plant(robot: Robot, scenario: Scenario, seed: int, gui: bool = False) -> SimPlant:

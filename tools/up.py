@@ -24,13 +24,13 @@ from procs.runtime.bus import DEFAULT_URL, Bus, BusError
 from procs.runtime.logs import LogError
 from tools.launch import ROOT, Child, Launcher
 from tools.lcm_run import Watch, wait_for, write_inputs
+from tools.processes import PLANTS, Run
 from tools.record import robot_config
 from tools.scenario import load
 
 REFRESH = 1.0  # s, of the table and of robot_config
 SILENT = 2.5  # s without proc_health after which a process is called silent
 IDLE = "stand"  # the scenario whose robot is taken when none is given; it is not played
-PLANTS = ("sim", "bridge", "emulated")
 
 
 class Rates:
@@ -90,9 +90,8 @@ class Up:
         with tempfile.TemporaryDirectory(prefix="up-") as temporary:
             directory = Path(temporary)
             robot_file, scenario_file = write_inputs(directory, name, for_robot, scenario)
-            options = ["--pace", "1"] + ["--gui"] * args.gui + ["--real-time"] * args.real_time
-            if args.scenario:
-                options += ["--scenario", str(scenario_file)]
+            played = scenario_file if args.scenario else None
+            run = Run(directory, "1", played, gui=args.gui, real_time=args.real_time)
             with Launcher(args.lcm_url, directory) as launcher:
                 watch = Watch(Bus(args.lcm_url))
                 if args.record is not None:
@@ -101,7 +100,7 @@ class Up:
                     wait_for(watch, launcher, "recorder", lambda: self.ended)
                     self.console.print(f"recording {log}", highlight=False, soft_wrap=True)
                 if not self.ended:
-                    launcher.start_pipeline(str(robot_file), tuple(options))
+                    launcher.start_stack(str(robot_file), args.plant, run)
                 return self._follow(watch, launcher)
 
     def _follow(self, watch: Watch, launcher: Launcher) -> int:
@@ -111,9 +110,11 @@ class Up:
         with Live(console=self.console, auto_refresh=False) as live:
             while not self.ended:
                 watch.look()
-                dead = launcher.dead()
-                if dead:
-                    return self._tell(dead)
+                if launcher.failed():
+                    return self._tell(launcher.failed())
+                if launcher.plant and launcher.over():
+                    self.console.print("the scenario is over")
+                    return 0
                 if time.monotonic() >= due:
                     due += REFRESH
                     self.config.utime = time.monotonic_ns() // 1000
@@ -124,10 +125,7 @@ class Up:
         return 0
 
     def _tell(self, dead: list[Child]) -> int:
-        """Name the dead; 0 if it is only the plant, at the end of its scenario."""
-        if [(c.name, c.process.returncode) for c in dead] == [("sim", 0)] and self.args.scenario:
-            self.console.print("the scenario is over")
-            return 0
+        """Name the dead."""
         for child in dead:
             words = child.last_words() or "(it said nothing)"
             print(
@@ -143,14 +141,14 @@ def main() -> int:
     parser.add_argument("--robot", help="name or path (default: the scenario's, or mini_cheetah)")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="as in tools.scenario")
     parser.add_argument("--lcm-url", default=DEFAULT_URL)
-    parser.add_argument("--plant", choices=PLANTS, default="sim")
+    parser.add_argument(
+        "--plant", choices=tuple(PLANTS), default="sim", help="simulator, hardware, or the bridge to emulated hardware"
+    )
     parser.add_argument("--scenario", help="the simulator plays it; without one the robot waits for commands")
     parser.add_argument("--real-time", action="store_true", help="a tick every period instead of paced lock step")
     parser.add_argument("--gui", action="store_true", help="PyBullet's window")
     parser.add_argument("--record", nargs="?", const="", metavar="LOG", help="default: logs/up_<date>.lcmlog")
     args = parser.parse_args()
-    if args.plant != "sim":
-        parser.error(f"--plant {args.plant} is not there yet; use --plant sim")
     logging.basicConfig(level=logging.ERROR, format="up: %(message)s")  # what processes say is in the table
     up = Up(args, Console())
     for sig in (signal.SIGTERM, signal.SIGINT):

@@ -11,17 +11,25 @@ from lcmtypes.generated import JointCommand
 from procs.model.robot import Robot
 from sim.emulators.hardware import EmulatedCan, EmulatedSpine
 from sim.plant import SimPlant
-from tests.sim.emulators.wiring import can_bus, own_bus, with_bus
+from tests.sim.emulators.wiring import can_bus, spine_bus, with_bus
 
-KINDS = ("sim", "spine", "can", "cybergear", "gim6010")
+KINDS = ("sim", "spine", "scotty", "can", "cybergear", "gim6010")
 NO_BRIDGE = "procs.bridge is not there yet: only the simulator can be tested"
-PERIODS_OLD = {"sim": 0, "spine": 2, "can": 0, "cybergear": 0, "gim6010": 0}  # ticks of a position when it is read
+PERIODS_OLD = {
+    "sim": 0,
+    "spine": 2,
+    "scotty": 1,
+    "can": 0,
+    "cybergear": 0,
+    "gim6010": 0,
+}  # ticks of a position when it is read
 
 
 def robot_on(kind: str, **imu: object) -> Robot:
     """The Mini Cheetah with the bus of a kind."""
-    bus = None if kind == "sim" else own_bus() if kind == "spine" else can_bus("mit" if kind == "can" else kind)
-    return with_bus(bus, **imu)
+    if kind in ("spine", "scotty"):
+        return with_bus(spine_bus("mit" if kind == "spine" else kind), **imu)
+    return with_bus(None if kind == "sim" else can_bus("mit" if kind == "can" else kind), **imu)
 
 
 class InStep:
@@ -84,9 +92,10 @@ def plant(kind: str, options: PlantOptions | None = None, *, seed: int = 1, push
     from procs.bridge.imu_serial import CallableStream
     from procs.bridge.spi import CallableBoard
 
-    made = EmulatedSpine if kind == "spine" else EmulatedCan
+    on_boards = kind in ("spine", "scotty")
+    made = EmulatedSpine if on_boards else EmulatedCan
     hardware = made(robot, options, seed, pushes=pushes, faults=faults, **quirks)
-    if kind == "spine":
+    if on_boards:
         boards = [
             CallableBoard(lambda tx, board=board: hardware.exchange(board, tx), f"spi{board}")
             for board in range(len(hardware.joints))
@@ -127,5 +136,5 @@ def quanta(kind: str, robot: Robot) -> tuple[np.ndarray, np.ndarray]:
         return robot.per_joint([d.position_quantum for d in drives]), robot.per_joint(
             [d.velocity_quantum for d in drives]
         )
-    p, v = (25 / 65535, 60 / 65535) if kind == "cybergear" else (25 / 65535, 130 / 4095)
+    p, v = 25 / 65535, {"cybergear": 60 / 65535, "gim6010": 130 / 4095, "scotty": 100 / 4095}[kind]
     return np.full(robot.num_joints, p), np.full(robot.num_joints, v)

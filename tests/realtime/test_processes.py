@@ -36,8 +36,7 @@ def test_a_process_whose_parent_is_gone_before_it_began_does_not_stay(start):
         (("procs.packer", "--robot", "no_such_robot"), "no_such_robot"),
         (("sim", "--pace", "fast"), "--pace is max or a factor"),
         (("sim", "--scenario", "no_such_scenario"), "no_such_scenario"),
-        (("tools.up", "--plant", "bridge"), "--plant bridge is not there yet"),
-        (("tools.up", "--plant", "emulated"), "--plant emulated is not there yet"),
+        (("tools.up", "--plant", "hardware"), "invalid choice"),
         (("tools.up", "--robot", "no_such_robot"), "no_such_robot"),
         (("tools.command", "walk", "--vx", "nan"), "must be finite"),
     ],
@@ -46,4 +45,11 @@ def test_a_wrong_command_line_is_one_clear_error(start, command, text):
     tool = start(*command)
     assert tool.wait() == 2, tool.text()
     assert text in tool.text()
+    assert "Traceback" not in tool.text()
+
+
+def test_a_bridge_without_its_devices_ends_the_stack_and_says_which_is_missing(start):
+    tool = start("tools.up", "--plant", "bridge", "--set", "bus.spine.boards=[{device: /dev/no_such_spi}, {device: /dev/no_such_spi2}]")
+    assert tool.wait() == 1, tool.text()
+    assert "/dev/no_such_spi" in tool.text()
     assert "Traceback" not in tool.text()
