@@ -7,6 +7,8 @@ from config.bus import CanBus, CanLine
 from config.problems import ConfigError
 from procs.bridge.build import bridge_plant, check
 from procs.bridge.can_bus import bus_load, overload
+from procs.bridge.plant import switch_off
+from procs.bridge.sync import NoSync
 from procs.wire import gim6010
 from procs.wire.frame import CanFrame
 from procs.wire.gim6010_tables import Heartbeat
@@ -266,3 +268,12 @@ def test_a_new_run_leaves_the_drives_before_it_enters_them_again(mit):
     mit.run(1)
     assert not mit.shafts.on.any()
     assert sum(frame.data == Special.EXIT.value for _, frame in mit.side.sent) == 12
+
+
+@BY_NAME
+def test_a_guardian_leaves_drives_that_somebody_else_had_entered(can_robot, bench, protocol, drive):
+    robot = can_robot(protocol, drive)
+    one = bench(robot)
+    one.shafts.on[:] = True
+    switch_off(robot, one.side.drives(robot), NoSync(), 1)
+    assert not one.shafts.on.any()
