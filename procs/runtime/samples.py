@@ -79,11 +79,12 @@ class SampleCheck:
         q[np.isnan(q)] = 0.0  # a first sample that is bad has nothing to be predicted from
         joints.fault[bad] = PREDICTED
         joints.age[:] = self._bad * self._dt
-        joints.status = f"{int(bad.sum())} joints rejected"
+        said = f" ({joints.status})" if joints.status else ""  # a bridge knows why
+        joints.status = joints.status or f"{int(bad.sum())} joints rejected"
         worst, lost = int(self._bad.argmax()), self._bad > self._ticks
         joints.fault[lost] = LOST
         if lost.any():
-            self.fatal = f"joint {self._names[worst]} lost for {1e3 * self._bad[worst] * self._dt:.0f} ms"
+            self.fatal = f"joint {self._names[worst]} lost for {1e3 * self._bad[worst] * self._dt:.0f} ms{said}"
         elif bad.sum() > self._most and self._bad[worst] > SEVERAL:
-            self.fatal = f"{int(bad.sum())} joints lost at once"
+            self.fatal = f"{int(bad.sum())} joints lost at once{said}"
         return int(bad.sum())

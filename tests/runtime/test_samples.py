@@ -170,3 +170,14 @@ def test_a_new_run_forgets_all(feed, check):
     check.reset()
     assert check.fatal == ""
     assert feed()[0] == 0
+
+
+def test_a_reason_the_plant_gives_is_kept_and_stands_in_what_is_fatal(feed, check):
+    def too_hot(_imu, joints):
+        joints.fault[2], joints.status = 1, "FR.knee: over-temperature"
+
+    feed()
+    for _ in range(MOST_TICKS + 1):
+        _, _, joints, _ = feed(too_hot)
+        assert joints.status == "FR.knee: over-temperature"
+    assert "FR.knee: over-temperature" in check.fatal
