@@ -55,6 +55,8 @@ def gate(robot: Robot, session: Session, asker: Asker, stage: str) -> Record:
         question = f"No drive watchdog. To go on all the same, type: {WORDS}"
         said = asker.text(f"{stage}.words", question)
         if said != WORDS:
-            return Record(stage, "robot", Verdict.REFUSED, "no drive watchdog, and it was not accepted in so many words")
+            return Record(
+                stage, "robot", Verdict.REFUSED, "no drive watchdog, and it was not accepted in so many words"
+            )
         session.add(Record("words", "robot", Verdict.OK, "no drive watchdog: accepted", {"words": said}))
     return Record(stage, "robot", Verdict.OK, f"may begin: see the guide, stage {stage}")

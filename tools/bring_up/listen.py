@@ -92,7 +92,10 @@ def _doubled(node: object, most_answers: int | None, most_beats: float | None) -
 
 def _absent(number: int, bus: str, elsewhere: Sequence[str], expect_answer: bool) -> tuple[Verdict, str]:
     if elsewhere:
-        return Verdict.WRONG_BUS, f"node {number} is on {', '.join(elsewhere)}, not on {bus}: swap the cable or bus.wiring"
+        return (
+            Verdict.WRONG_BUS,
+            f"node {number} is on {', '.join(elsewhere)}, not on {bus}: swap the cable or bus.wiring",
+        )
     if not expect_answer:
         return Verdict.UNHEARD, f"node {number} on {bus}: such drives speak only when asked, use roll-call"
     return Verdict.MISSING, f"no node {number} on {bus}: power, cable, termination, bit rate, its id"

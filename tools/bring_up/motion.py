@@ -119,9 +119,7 @@ def move(bench: Bench, joint: int, plan: Plan, on_sample: Callable[[Trace], None
     return trace
 
 
-def _out_and_back(
-    bench: Bench, joint: int, plan: Plan, trace: Trace, on_sample: Callable[[Trace], None]
-) -> None:
+def _out_and_back(bench: Bench, joint: int, plan: Plan, trace: Trace, on_sample: Callable[[Trace], None]) -> None:
     wire = bench.wires[joint]
     scaled = bench.bus.spine is None or bench.bus.spine.scaled_gains
     turn, square = wire.sign * wire.ratio, wire.ratio**2 if scaled else 1.0

@@ -60,7 +60,9 @@ def quantum(bench: Bench, asker: Asker, name: str) -> Record:
         fits = ", ".join(fitting_drives(wire.drive, speeds)) or "no drive of the table"
         words = f"velocities add up to {speeds:.2f} of the way, so {wire.drive} has other ranges; fits {fits}"
         return Record("quantum", name, Verdict.RANGE, words, data)
-    return Record("quantum", name, Verdict.OK, f"velocities add up to {speeds:.2f} of the way, steps {_text(found)}", data)
+    return Record(
+        "quantum", name, Verdict.OK, f"velocities add up to {speeds:.2f} of the way, steps {_text(found)}", data
+    )
 
 
 def _described(bench: Bench, joint: int) -> tuple[float, float, float]:

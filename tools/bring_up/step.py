@@ -62,7 +62,9 @@ def step(bench: Bench, asker: Asker, name: str, travel: float = TRAVEL, hold: fl
     data = measured(trace, bench.wires[joint].sign * bench.wires[joint].ratio, plan)
     share = data["travelled"] / plan.travel
     if abs(share) < REACHED:
-        words = f"went {math.degrees(data['travelled']):.1f} of {math.degrees(plan.travel):.1f} deg: blocked, or no torque"
+        words = (
+            f"went {math.degrees(data['travelled']):.1f} of {math.degrees(plan.travel):.1f} deg: blocked, or no torque"
+        )
         return Record("step", name, Verdict.STILL, words, data)
     return _witness(bench, asker, joint, data)
 
@@ -105,7 +107,9 @@ def _witness(bench: Bench, asker: Asker, joint: int, data: dict) -> Record:
         return Record("step", name, Verdict.STILL, words, data)
     moved = names.index(seen)
     plus, minus = ways(robot, moved)
-    way = asker.text(f"step.{name}.direction", f"Which way did the foot of {seen.split('.')[0]} go first?", [plus, minus])
+    way = asker.text(
+        f"step.{name}.direction", f"Which way did the foot of {seen.split('.')[0]} go first?", [plus, minus]
+    )
     degrees = asker.text(f"step.{name}.degrees", f"By how many degrees did {seen} turn (empty: not measured)?")
     try:
         angle = abs(math.radians(float(degrees))) if degrees else None

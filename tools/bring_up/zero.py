@@ -56,7 +56,9 @@ def _one(bench: Bench, joint: int, q: float) -> Record:
     spread = float(np.ptp(p)) / wire.ratio
     data = {"spread": spread, "place": list(place(bench.robot, bench.wires, joint))}
     if spread > STEADY:
-        return Record("zero", name, Verdict.UNCLEAR, f"moved by {spread:.3f} rad while it was read: hold it still", data)
+        return Record(
+            "zero", name, Verdict.UNCLEAR, f"moved by {spread:.3f} rad while it was read: hold it still", data
+        )
     offset = float(p.mean()) - turn * q
     old = wires_of(bench.robot)[joint].offset
     data |= {"offset": round(offset, 5), "described": old}
