@@ -17,7 +17,7 @@ from procs.bridge.errors import TransportError
 from procs.wire.frame import CanFrame
 
 # Bits of a data frame with eight bytes and the worst bit stuffing, with the three bits between frames (ISO 11898-1).
-STANDARD_BITS, EXTENDED_BITS = 111 + 24, 131 + 29
+STANDARD_BITS, EXTENDED_BITS, REMOTE_BITS = 111 + 24, 131 + 29, 47 + 8
 
 
 class Link(Protocol):
@@ -176,8 +176,11 @@ def frame_bits(extended: bool) -> int:
 
 
 def bus_load(bus: CanBus, motors: int, rate: float, line: CanLine) -> float:
-    """Share of the bit rate that `motors` need on a line: a command and a reply each per tick."""
-    return 2 * motors * frame_bits(bus.protocol == "cybergear") * rate / line.bitrate
+    """Share of the bit rate that `motors` need on a line: a command, perhaps a request, and a reply each per tick."""
+    bits = 2 * frame_bits(bus.protocol == "cybergear")
+    if bus.protocol == "gim6010" and bus.gim_input == "position":
+        bits += REMOTE_BITS
+    return motors * bits * rate / line.bitrate
 
 
 def overload(bus: CanBus, lines: Sequence[int], rate: float) -> list[tuple[int, str]]:

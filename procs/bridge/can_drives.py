@@ -17,12 +17,12 @@ from procs.wire.frame import CanFrame
 
 SILENT_PATIENCE = 0.005  # s for those who did not answer last time
 DISTRUST = 1  # exchanges: the answer to the enter frame
+ZEROING = "sets its zero and does not answer meanwhile"
 
 
 class CanDrives:
     """All drives of a robot on CAN buses. `reply_timeout` s to wait for a tick's replies."""
 
-    torque_measured = True
     reply_age = 0
 
     def __init__(
@@ -30,7 +30,7 @@ class CanDrives:
         frame_gap: float = 0.0, before: Callable[[], None] = lambda: None,
     ) -> None:  # fmt: skip
         self.links, self.protocol, self.counts = tuple(links), protocol, BusCounts()
-        self.half_range = protocol.half_range
+        self.half_range, self.torque_measured = protocol.half_range, protocol.torque_measured
         self._line = [w.line for w in wires]
         self._joint_of = {(w.line, w.id): j for j, w in enumerate(wires)}
         if len(self._joint_of) != len(wires):
@@ -58,10 +58,22 @@ class CanDrives:
         self._on = np.zeros(n, bool)
         self._since = np.full(n, DISTRUST)
         self._silent[:] = 0
+        self._zeroing = np.zeros(n, np.int64)  # exchanges for which a drive is left alone
+        self.protocol.begin()
 
     def assume_on(self) -> None:
         """As if all drives were enabled."""
         self._on[:] = True
+
+    def zero(self, joints: NDArray[np.bool_], exchanges: int) -> None:
+        """Set-zero to each; from now on no frame goes to them until their time is over."""
+        if (self._on & joints).any():
+            raise ValueError("a motor that is enabled must not change its zero: disable it first")
+        for j in np.flatnonzero(joints).tolist():
+            for frame in self.protocol.zero(j):
+                if not self.links[self._line[j]].send(frame):
+                    self.counts.refused += 1
+            self._zeroing[j] = exchanges
 
     def exchange(self, command: DriveCommand) -> RawState:
         """Late frames away, commands out, replies in."""
@@ -69,10 +81,15 @@ class CanDrives:
         for line, link in enumerate(self.links):
             while (frame := link.receive(0.0)) is not None:
                 self.unasked(line, frame)
-        entering = command.enable & ~self._on
-        frames = self.protocol.frames(command, entering, self._on & ~command.enable)
-        self._since = np.where(entering, 0, self._since + 1)
-        self._on = command.enable.copy()
+        resting = self._zeroing > 0
+        enable = command.enable & ~resting
+        entering = enable & ~self._on
+        frames = self.protocol.frames(command, entering, self._on & ~enable)
+        self._since = np.where(entering | resting, 0, self._since + 1)
+        self._on = enable
+        for j in np.flatnonzero(resting).tolist():
+            frames[j] = []
+            self._zeroing[j] -= 1
         for j in self._order:
             for frame in frames[j]:
                 if not self.links[self._line[j]].send(frame):
@@ -80,11 +97,12 @@ class CanDrives:
                 if self._gap:
                     self._wait_gap()
         expected = [sum(map(self.protocol.answered, sent)) for sent in frames]
-        return self.decode(self._collect(expected), self._since < DISTRUST, expected)
+        return self.decode(self._collect(expected), self._since < DISTRUST, expected, resting)
 
     def decode(
-        self, heard: Sequence[tuple[int, CanFrame]], distrusted: NDArray[np.bool_], expected: Sequence[int]
-    ) -> RawState:
+        self, heard: Sequence[tuple[int, CanFrame]], distrusted: NDArray[np.bool_], expected: Sequence[int],
+        resting: NDArray[np.bool_] | None = None,
+    ) -> RawState:  # fmt: skip
         """Raw state of the (line, frame) that came in one exchange; `expected`: replies of each joint."""
         found = Heard(self._joint_of, len(self._line))
         found.expected = list(expected)
@@ -94,7 +112,9 @@ class CanDrives:
         raw.distrusted = distrusted
         counts = self.counts
         for j in np.flatnonzero(~raw.valid).tolist():
-            if j not in raw.why:
+            if resting is not None and resting[j]:
+                raw.why[j] = ZEROING
+            elif j not in raw.why:
                 link = self.links[self._line[j]]
                 counts.missing += 1
                 silent = not any(found.frames[k] for k in range(len(self._line)) if self._line[k] == self._line[j])

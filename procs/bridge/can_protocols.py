@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from typing import Protocol as Interface
 
@@ -24,6 +24,9 @@ from procs.wire.mit_motors import MOTORS
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 Joints = Mapping[tuple[int, int], int]  # (line, motor id) -> joint
+ESTIMATES = 0x09  # GIM6010: encoder estimates
+POSITION_GAIN = 200.0  # 1/s: largest kp / kd of Set_Input_Pos
+GAIN_STEP = 1e-3  # relative change of a gain that is sent
 NO_WRAP = 1e6  # rad: half range of drives that do not wrap
 
 
@@ -49,6 +52,13 @@ class Protocol(Interface):
     """One protocol for all motors of a robot."""
 
     half_range: Array
+    torque_measured: bool
+
+    def begin(self) -> None:
+        """A new run: what was sent before counts for nothing."""
+
+    def zero(self, joint: int) -> list[CanFrame]:
+        """Frames that make a motor's present position its zero."""
 
     def frames(self, command: DriveCommand, entering: Mask, leaving: Mask) -> list[list[CanFrame]]:
         """Frames per joint: enter or exit at an edge, else a command (with zero gains for a disabled drive)."""
@@ -77,6 +87,11 @@ class Protocol(Interface):
 
 class _Base:
     """Who answers, in words common to all."""
+
+    torque_measured = True
+
+    def begin(self) -> None:
+        """Nothing is kept from one command to the next."""
 
     def answered(self, frame: CanFrame) -> bool:
         """Whether a drive answers this frame of ours."""
@@ -128,6 +143,10 @@ class MitProtocol(_Base):
         for j in np.flatnonzero(leaving).tolist():
             out[j].append(self._frame(self._ids[j], Special.EXIT.value))
         return out
+
+    def zero(self, joint: int) -> list[CanFrame]:
+        """The special frame."""
+        return [self._frame(self._ids[joint], Special.ZERO.value)]
 
     def _frame(self, motor: int, data: bytes) -> CanFrame:
         return CanFrame(motor, data)
@@ -188,7 +207,8 @@ class GimProtocol(MitProtocol):
     def __init__(self, can: CanBus, wires: Sequence[JointWiring], layout: Heartbeat = Heartbeat.FROM_5_13) -> None:
         super().__init__(can, wires)
         self._layout = layout
-        self._alarms: dict[int, list[Fault]] = {}  # by joint, of the newest heartbeat
+        self._alarms: dict[int, list[Fault]] = {}  # by joint
+        self._said: dict[int, set[Fault]] = {}  # by joint, of the newest heartbeat
         self._voltage = np.full(len(wires), np.nan)
 
     def frames(self, command: DriveCommand, entering: Mask, leaving: Mask) -> list[list[CanFrame]]:
@@ -209,6 +229,10 @@ class GimProtocol(MitProtocol):
         for j in np.flatnonzero(leaving).tolist():
             out[j].append(gim6010.pack(self._ids[j], "set_axis_state", state=AxisState.IDLE))
         return out
+
+    def zero(self, joint: int) -> list[CanFrame]:
+        """Count 0; until the drive is switched off."""
+        return [gim6010.pack(self._ids[joint], "set_linear_count", count=0)]
 
     def _frame(self, motor: int, data: bytes) -> CanFrame:
         return gim6010.mit_control(motor, data)
@@ -241,11 +265,14 @@ class GimProtocol(MitProtocol):
         )
 
     def hear(self, heard: Heard, line: int, frame: CanFrame, counts: BusCounts) -> None:
-        """Sort one frame; a heartbeat keeps its faults until the next."""
+        """Sort one frame. Heartbeats have no checksum of their own: what one says alone is not yet an alarm."""
         joint = heard.joints.get((line, frame.can_id >> 5)) if not frame.extended else None
         if joint is not None and frame.can_id & 0x1F == 0x01:
             try:
-                self._alarms[joint] = gim6010.axis_status(frame, self._layout).faults
+                faults = gim6010.axis_status(frame, self._layout).faults
+                again = self._said.get(joint, set()).intersection(faults)
+                self._said[joint] = set(faults)
+                self._alarms[joint] = faults if again else []
             except DecodeError as error:
                 counts.reject(str(error.reason))
         elif joint is not None and frame.can_id & 0x1F == 0x17:
@@ -281,6 +308,108 @@ class GimProtocol(MitProtocol):
         return raw
 
 
+class GimPositionProtocol(GimProtocol):
+    """GIM6010 by Set_Input_Pos, for firmware without Mit_Control: float32 position, int16 feed-forwards.
+
+    The drive's gains follow the command: vel_gain is kd, pos_gain kp / kd (it has no stiffness without damping, so
+    kd is at least kp / POSITION_GAIN). The encoder estimates are asked for in every tick; torque is not reported.
+    """
+
+    torque_measured = False
+
+    def __init__(self, can: CanBus, wires: Sequence[JointWiring], layout: Heartbeat = Heartbeat.FROM_5_13) -> None:
+        super().__init__(can, wires, layout)
+        self.half_range = np.full(len(wires), NO_WRAP)
+        self._gear = np.array([MOTORS[w.drive].gear for w in wires])
+        self.begin()
+
+    def begin(self) -> None:
+        """The drives' gains are unknown."""
+        self._gains = np.full((2, len(self._ids)), np.nan)  # pos_gain, vel_gain sent last
+
+    def frames(self, command: DriveCommand, entering: Mask, leaving: Mask) -> list[list[CanFrame]]:
+        """Gains where they change, position with feed-forwards, request for the estimates."""
+        mask = command.enable.astype(float)
+        kp = command.kp * mask
+        kd = np.maximum(command.kd * mask, kp / POSITION_GAIN)
+        gains = np.array(
+            [np.divide(kp, kd, out=np.zeros_like(kp), where=kd > 0), gim6010.rotor_damping(kd, self._gear)]
+        )
+        position = gim6010.rotor_turns(command.position, self._gear)
+        velocity = gim6010.rotor_turns(command.velocity * mask, self._gear)
+        torque = gim6010.rotor_torque(command.torque * mask, self._gear)
+        changed = ~(np.abs(gains - self._gains) <= GAIN_STEP * np.abs(gains)).all(axis=0)
+        self._gains = np.where(changed, gains, self._gains)
+        out = []
+        for j, node in enumerate(self._ids):
+            frames = []
+            if entering[j]:
+                frames.append(gim6010.pack(node, "clear_errors"))
+                frames.append(gim6010.pack(node, "set_controller_mode", control_mode=3, input_mode=1))
+            if changed[j] or entering[j]:
+                frames.append(gim6010.pack(node, "set_pos_gain", gain=float(gains[0, j])))
+                frames.append(gim6010.pack(node, "set_vel_gains", gain=float(gains[1, j]), integrator=0.0))
+            if entering[j]:
+                frames.append(gim6010.pack(node, "set_axis_state", state=AxisState.CLOSED_LOOP))
+            frames.append(gim6010.input_position(node, position[j], velocity[j], torque[j]))
+            if leaving[j]:
+                frames.append(gim6010.pack(node, "set_axis_state", state=AxisState.IDLE))
+            frames.append(CanFrame(node << 5 | ESTIMATES, remote=True, length=0))
+            out.append(frames)
+        return out
+
+    def answered(self, frame: CanFrame) -> bool:
+        """Only the request is."""
+        return frame.remote
+
+    def _reply(self, frame: CanFrame) -> bytes | None:
+        return frame.data if frame.can_id & 0x1F == ESTIMATES and not (frame.extended or frame.remote) else None
+
+    def answers(self, line: int, frame: CanFrame, joints: Joints) -> int | None:
+        """Joint of the node."""
+        return joints.get((line, frame.can_id >> 5)) if self._reply(frame) is not None else None
+
+    def unasked(self, line: int, frame: CanFrame, joints: Joints, counts: BusCounts) -> bool:
+        """Estimates come by themselves too: never late, only old."""
+        if self.answers(line, frame, joints) is None:
+            super().unasked(line, frame, joints, counts)
+        return False
+
+    def hear(self, heard: Heard, line: int, frame: CanFrame, counts: BusCounts) -> None:
+        """The newest estimate counts."""
+        joint = self.answers(line, frame, heard.joints)
+        if joint is None:
+            super().hear(heard, line, frame, counts)
+        else:
+            heard.frames[joint] = frame
+
+    def state(self, heard: Heard, counts: BusCounts) -> RawState:
+        """Estimates at the output."""
+        raw = RawState.empty(len(self._ids))
+        raw.faults, raw.voltage = heard.faults, self._voltage
+        for j, frame in enumerate(heard.frames):
+            if frame is None:
+                continue
+            try:
+                message = gim6010.unpack(frame)
+            except DecodeError as error:
+                raw.why[j] = str(error.reason)
+                counts.reject(str(error.reason))
+                continue
+            if not message.valid:
+                raw.why[j] = str(Reason.NOT_FINITE)
+                counts.reject(str(Reason.NOT_FINITE))
+                continue
+            raw.position[j], raw.velocity[j] = message.values["position"], message.values["velocity"]
+            raw.valid[j] = True
+        raw.position = gim6010.output_rad(raw.position, self._gear)
+        raw.velocity = gim6010.output_rad(raw.velocity, self._gear)
+        for joint, faults in self._alarms.items():
+            if faults:
+                raw.faults[joint] = list(faults)
+        return raw
+
+
 class CyberGearProtocol(_Base):
     """Xiaomi CyberGear: 29-bit ids, positions that saturate and must never be unwrapped."""
 
@@ -302,6 +431,10 @@ class CyberGearProtocol(_Base):
         for j in np.flatnonzero(leaving).tolist():
             out[j].append(cybergear.stop(self._ids[j], self._host))
         return out
+
+    def zero(self, joint: int) -> list[CanFrame]:
+        """Until the motor is switched off."""
+        return [cybergear.set_zero(self._ids[joint], self._host)]
 
     def motor_of(self, frame: CanFrame) -> int:
         """The target."""
@@ -364,4 +497,10 @@ class CyberGearProtocol(_Base):
         return raw
 
 
-PROTOCOLS = {"mit": MitProtocol, "gim6010": GimProtocol, "cybergear": CyberGearProtocol}
+def _gim(can: CanBus, wires: Sequence[JointWiring]) -> GimProtocol:
+    return (GimPositionProtocol if can.gim_input == "position" else GimProtocol)(can, wires)
+
+
+PROTOCOLS: dict[str, Callable[[CanBus, Sequence[JointWiring]], Protocol]] = {
+    "mit": MitProtocol, "gim6010": _gim, "cybergear": CyberGearProtocol,
+}  # fmt: skip

@@ -1,9 +1,18 @@
 """Judges what came over the bus: raw motor state in, joint_state with only believable values out.
 
 A value is believed if its frame was sound (procs.wire), it is not the first after enable, and it lies where the joint
-can be: |q - (last + mean velocity dt)| within half of what the drive's top speed covers, the rest of the tick's motion
-being in the mean of the old and the new velocity. So the check ties position and velocity together: what passes is at
-most top speed x dt + quanta away from the truth. The last believed value is kept and aged where it is not.
+can be, `dt` after the last believed one: |q - (last + mean velocity dt)| within half of what the drive's top speed
+covers, |q - (last + last velocity dt)| within twice that. So the check ties position and velocity together: what passes
+is at most top speed x one tick + quanta away from the truth. After bad ticks the first bound grows with dt, but never
+to a whole tick's motion at top speed; a sample outside of it waits for a second one that agrees. The believed value
+before the last one may vouch for a sample too: the last may be a wrong one that was just small enough.
+The last believed value is kept and aged where a new one is not.
+
+What a checksum by XOR does not see, and what does:
+  a bit in two words, two words exchanged   these bounds; what is smaller than them looks like motion and is harmless
+  a frame of zeros                          rejected as such (procs.wire.spine)
+  values changed before the checksum        NaN and ends of the range: decoder; jumps and wrong velocities: these bounds
+  a whole old frame                         these bounds, else it is at most a tick's motion off; a frozen board: _stale
 """
 
 from __future__ import annotations
@@ -19,7 +28,8 @@ from procs.wire.unwrap import rewrap, unwrap
 
 Array = NDArray[np.float64]
 GOOD, BAD, LOST = 0, 1, 2
-SLACK = 0.5  # of the top speed: share of a tick's motion that old and new velocity need not explain
+SLACK = 0.5  # of the top speed: share of the motion that old and new velocity need not explain
+MOST = 0.95  # of a tick's motion at top speed: bound of that share, however long nothing was believed
 FASTEST = 1.5  # of the top speed: a faster reading is nonsense
 STALE_TORQUE = 0.25  # of the torque limit: a change of the wanted torque that no robot answers with equal bytes
 JUMP, FAST, FIRST, STALE, START = (
@@ -39,6 +49,7 @@ class Sensing:
         self.counts, self._in_a_row = counts, in_a_row
         jump = robot.description.safety.jump_quanta
         quanta = [(a.position_quantum, a.velocity_quantum) for a in robot.actuators]
+        self._tick = robot.qd_max * robot.dt  # motion at top speed
         self._quanta = robot.per_joint([jump * (p + v * robot.dt) for p, v in quanta])
         self._fast = FASTEST * robot.qd_max
         self.begin()
@@ -53,6 +64,7 @@ class Sensing:
         self.why: list[str] = [""] * n  # of the last rejection
         self._wrapped, self._turns = np.full(n, np.nan), np.zeros(n, np.int64)
         self._candidate = np.full((2, n), np.nan)
+        self._before = np.full((3, n), np.nan)  # q, qd believed before the last, and ticks between the two
         self._repeats = np.zeros(n, np.int64)
         self._wanted = np.zeros((2, n))  # least and most torque wanted while the sample repeats
 
@@ -65,12 +77,15 @@ class Sensing:
         position, last, turns = unwrap(raw.position, self._wrapped, self._turns, self.half_range, raw.valid)
         q, qd, tau = self.map.to_joints(position, raw.velocity, raw.torque)
         good = self._believed(raw, q, qd) & ~self._stale(raw, qd, wanted)
+        gap = self.bad + 1.0
         self._wrapped, self._turns = np.where(good, last, self._wrapped), np.where(good, turns, self._turns)
         if good.all():
+            self._before = np.where(self.known, (self.q, self.qd, gap), np.nan)
             self.q, self.qd, self.tau = q, qd, tau
             self.known[:] = True
             self.bad[:] = 0
         else:
+            self._before = np.where(good, np.where(self.known, (self.q, self.qd, gap), np.nan), self._before)
             self.q, self.qd = np.where(good, q, self.q), np.where(good, qd, self.qd)
             self.tau = np.where(good, tau, self.tau)
             self.known |= good
@@ -94,25 +109,33 @@ class Sensing:
         return joints
 
     def _believed(self, raw: RawState, q: Array, qd: Array) -> NDArray[np.bool_]:
-        dt = self.robot.dt * (1 + self.bad)
         usable = raw.valid & ~raw.distrusted
         with np.errstate(invalid="ignore"):
             slow = np.abs(qd) <= self._fast
-            near = self._near(q, qd, self.q, self.qd, dt)
-            confirmed = self._near(q, qd, self._candidate[0], self._candidate[1], self.robot.dt)
-        good = usable & slow & np.where(self.known, near, confirmed)
+            good = usable & slow & self.known & self._near(q, qd, self.q, self.qd, self.bad + 1.0)
+            if not good.all():
+                good |= usable & slow & self._vouched(q, qd)
         if not good.all():
             self._candidate = np.where(usable & slow, (q, qd), np.nan)
             for j in np.flatnonzero(~good).tolist():
                 self._say(j, raw, bool(raw.distrusted[j]), bool(slow[j]))
-        elif not self.known.all():
+        else:
             self._candidate[:] = np.nan
         return good
 
-    def _near(self, q: Array, qd: Array, q0: Array, qd0: Array, dt: ArrayLike) -> NDArray[np.bool_]:
-        dt = np.asarray(dt)
-        reach = SLACK * self.robot.qd_max * dt + self._quanta
-        return np.abs(q - q0 - 0.5 * (qd + qd0) * dt) <= reach
+    def _vouched(self, q: Array, qd: Array) -> NDArray[np.bool_]:
+        """Near the one before the last, or near a sample of the tick before that was not believed for itself."""
+        ticks = self.bad + 1.0
+        confirmed = self._near(q, qd, self._candidate[0], self._candidate[1], 1.0)
+        reachable = np.abs(q - self.q) <= self._tick * ticks + self._quanta
+        before = self._near(q, qd, self._before[0], self._before[1], ticks + self._before[2])
+        return np.where(self.known, before | (confirmed & reachable), confirmed)
+
+    def _near(self, q: Array, qd: Array, q0: Array, qd0: Array, ticks: ArrayLike) -> NDArray[np.bool_]:
+        ticks = np.asarray(ticks)
+        reach = np.minimum(SLACK * ticks, MOST) * self._tick + self._quanta
+        step, dt = q - q0, self.robot.dt * ticks
+        return (np.abs(step - 0.5 * (qd + qd0) * dt) <= reach) & (np.abs(step - qd0 * dt) <= 2 * reach)
 
     def _say(self, j: int, raw: RawState, distrusted: bool, slow: bool) -> None:
         if not raw.valid[j]:

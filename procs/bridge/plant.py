@@ -17,13 +17,14 @@ from lcmtypes.channels import BUS_STATUS, Channel
 from lcmtypes.generated import BusStatus, Imu, JointCommand, JointState
 from lcmtypes.message import Message
 from procs.bridge import clock
+from procs.bridge.errors import TransportError
 from procs.bridge.faults import LOST, Sensing
 from procs.bridge.guardian import NoGuardian, Watcher
 from procs.bridge.imu_serial import ImuReader
 from procs.bridge.joint_map import DriveCommand, JointMap
 from procs.bridge.limits import Limits
 from procs.bridge.protection import Protection
-from procs.bridge.raw import Drives, RawState
+from procs.bridge.raw import ZERO_TIME, Drives, RawState
 from procs.bridge.safe_start import SafeStart
 from procs.bridge.sync import NoSync, Sync
 from procs.model.motor import drive_torque, drives
@@ -34,6 +35,9 @@ Array = NDArray[np.float64]
 REPORT = 0.1  # s between two bus_status
 GOODBYES = 3  # ticks of exit frames
 NO_SEQ = 1 << 40  # seq of a tick whose number nobody knows
+UNWATCHED = (
+    "no drive watchdog (bus.start.drive_watchdog): if this computer dies, the motors hold on to their last command"
+)
 WARM_UP = 0.5  # s in which the drives' first samples must come
 
 
@@ -56,6 +60,7 @@ class BridgePlant:
         )
         self.limits = Limits(robot)
         self.protection = Protection(bus, n, robot.dt)
+        self.unwatched = "" if bus.start.drive_watchdog else UNWATCHED
         self.reason = ""  # the first thing that went wrong and still matters
         self.state: JointState = JointState(n)
         self._motor = drives(robot, robot.dt)  # for the torque of drives that do not report it
@@ -73,7 +78,8 @@ class BridgePlant:
         # Commands of the last exchanges, oldest first: the one that was in force when the newest state was measured.
         age = self.drives.reply_age
         self._told = deque([DriveCommand.zero(n) for _ in range(age + 1)], maxlen=age + 1)
-        self._wanted = np.zeros(n)  # torque that the drives were told, at the joints
+        # Torques that the drives were told, at the joints: the oldest is a tick older than what the newest state shows.
+        self._wanted = deque([np.zeros(n) for _ in range(age + 2)], maxlen=age + 2)
         self._ill = self._none
         self._lost_for = 0
         self._reported = ""
@@ -86,6 +92,8 @@ class BridgePlant:
             self.drives.open()
             self.imu.open()
             self._open = True
+            if self.unwatched:
+                LOG.warning("%s", self.unwatched)
         elif self.tick >= 0:
             self._switch_off()
         self.guardian.run(run)
@@ -95,6 +103,28 @@ class BridgePlant:
         self.starter.begin()
         self.reason = ""
         self._begin(run)
+
+    def zero(self, joints: NDArray[np.bool_]) -> None:
+        """The present positions of these motors become their zero; takes ZERO_TIME. Only before the first sample.
+
+        ValueError where the bus has no such command; TransportError where they do not answer afterwards.
+        """
+        if not self._open or self.tick >= 0:
+            raise ValueError("motors are zeroed between start() and the first sample, while nothing is enabled")
+        many = round(ZERO_TIME / self.robot.dt)
+        self.drives.zero(joints, many)
+        off = DriveCommand.zero(self.robot.num_joints)
+        answered = np.zeros(self.robot.num_joints, bool)
+        for k in range(-2 * many - self._warm_up, -self._warm_up):
+            if self.sync.begin(self.run, k):
+                answered |= self.drives.exchange(off).valid
+                self.sync.done()
+            if k >= -many - self._warm_up and (answered | ~joints).all():
+                return
+            if not self.sync.emulated:
+                clock.sleep(self.robot.dt)
+        names = [self.robot.joint_names[j] for j in np.flatnonzero(joints & ~answered)]
+        raise TransportError(f"{', '.join(names)}: no answer {2 * ZERO_TIME:g} s after set-zero: check the supply")
 
     def read(self) -> tuple[Imu, JointState]:
         """The next tick's sample; before the first one the drives are asked until they have said something sound."""
@@ -121,14 +151,14 @@ class BridgePlant:
         raw = self.drives.exchange(self._to_motors(command)) if there else RawState.empty(self.robot.num_joints)
         self.sync.done()
         imu = self.imu.read()
-        wanted = self._wanted
         self._ill = self.protection.step(raw, self.sensing.tau / self.map.turn)
-        joints = self.sensing.step(raw, wanted, self._ill | self.starter.isolated)
+        joints = self.sensing.step(raw, self._wanted[0], self._ill | self.starter.isolated)
         self.starter.observe(self.sensing.bad == 0, self.sensing.q, self.sensing.qd, self.sensing.why)
         self._torque(joints)
         self._told.append(command)
         c, s = command, self.sensing
-        self._wanted = np.where(c.enable, c.kp * (c.position - s.q) + c.kd * (c.velocity - s.qd) + c.torque, 0.0)
+        wanted = c.kp * (c.position - s.q) + c.kd * (c.velocity - s.qd) + c.torque
+        self._wanted.append(np.where(c.enable, wanted, 0.0))
         return imu, joints
 
     def _to_motors(self, command: DriveCommand) -> DriveCommand:
@@ -203,6 +233,8 @@ class BridgePlant:
             ("imu packets rejected", self.imu.parser.bad_crc + self.imu.invalid),
         )
         parts = [self.reason, f"rejected: {rejected}" if rejected else "", *(f"{n} {what}" for what, n in others if n)]
+        if self.starter.state == "off":
+            parts.append(self.unwatched)  # said while it can still be thought over
         out.reason = "; ".join(filter(None, parts))
         out.frames, out.checksum_errors, out.stale = counts.frames, counts.checksum_errors, counts.stale
         out.retries, out.intruders = self.starter.repeated, counts.intruders

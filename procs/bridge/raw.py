@@ -12,6 +12,7 @@ from procs.bridge.joint_map import DriveCommand
 from procs.wire.decode import Fault
 
 Array = NDArray[np.float64]
+ZERO_TIME = 1.5  # s that a drive may be silent after set-zero
 
 
 @dataclass(slots=True)
@@ -75,6 +76,12 @@ class Drives(Protocol):
 
     def exchange(self, command: DriveCommand) -> RawState:
         """One tick: send what is commanded, return what came back. Never raises on bad bytes or a dead bus."""
+
+    def zero(self, joints: NDArray[np.bool_], exchanges: int) -> None:
+        """The present positions of these motors become zero; they are left alone for so many exchanges (ZERO_TIME).
+
+        ValueError while one of them is enabled, or where the bus has no such command.
+        """
 
     def close(self) -> None:
         """Close the buses (the exit frames have been sent)."""

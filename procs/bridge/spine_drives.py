@@ -62,6 +62,10 @@ class SpineDrives:
     def assume_on(self) -> None:
         """Nothing to do: the enable flag is a level, and the boards know what they have enabled."""
 
+    def zero(self, joints: NDArray[np.bool_], exchanges: int) -> None:
+        """The boards have no such command."""
+        raise ValueError("SPIne boards cannot set a zero: measure bus.wiring.*.offset instead (bring-up step zero)")
+
     def frames(self, command: DriveCommand) -> list[bytes]:
         """What goes to each board. A board enables all its six drives or none: who is not wanted gets zero gains."""
         wanted = command.enable

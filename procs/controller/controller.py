@@ -141,7 +141,7 @@ class Controller:
             return
         if refusal:
             machine.refuse(f"{following} refused: {refusal}")
-        elif machine.mode == "walk" and not (self.walk.settled() and wanted.still()):
+        elif machine.mode == "walk" and not (self.walk.settled(t) and wanted.still()):
             machine.busy, self._still = True, 0.0  # slow down first
         else:
             self._enter(following, t, wanted, inputs)
@@ -166,7 +166,7 @@ class Controller:
             self._still += self.robot.dt
         if self._still > modes.walk_stop:
             self.walk.switch(STAND_GAIT, t)
-        return (self.walk.settled() and wanted.still()) or self._still > modes.walk_stop_max
+        return (self.walk.settled(t) and wanted.still()) or self._still > modes.walk_stop_max
 
     def _enter(self, mode: str, t: float, wanted: Wanted, inputs: Inputs) -> None:
         machine, guards = self.machine, self.guards

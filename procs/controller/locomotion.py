@@ -19,6 +19,7 @@ from procs.model.robot import Robot
 from procs.model.rotations import quat_to_matrix, wrap_angle
 
 SINGULAR = 0.02  # m, damping of J^-1 in the swing feed-forward
+REST = 0.15  # s on all feet before walking may end
 PLANE_TIME = 0.1  # s, time constant of the ground plane's filter
 
 
@@ -93,9 +94,10 @@ class Locomotion:
         self._yaw = float(body.rpy[2])
         self._target[:] = (body.position + R @ self.com)[:2]
 
-    def settled(self) -> bool:
-        """All legs on the ground and no lift-off planned."""
-        return bool(self.gait.stance.all()) and self.gait.duty >= 1.0
+    def settled(self, t: float) -> bool:
+        """All legs have stood for a moment and no lift-off is planned: the body has come to rest on them."""
+        rests = t - float(self.gait.since.max()) >= REST
+        return rests and bool(self.gait.stance.all()) and self.gait.duty >= 1.0
 
     def switch(self, name: str, t: float) -> None:
         """Change the gait while walking."""

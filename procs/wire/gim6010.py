@@ -103,6 +103,11 @@ def mit_control(node: int, data: bytes) -> CanFrame:
     return CanFrame(can_id(node, 0x08), data)
 
 
+def input_position(node: int, turns: float, turn_s: float, torque: float) -> CanFrame:
+    """set_input_pos: rotor turns, turn/s and N m, the feed-forwards as int16 x 0.001. As `pack`, for every tick."""
+    return pack(node, "set_input_pos", position=float(turns), velocity_ff=float(turn_s), torque_ff=float(torque))
+
+
 def unpack(frame: CanFrame) -> Message:
     """Any frame of the table, or DecodeError. Remote frames are requests and have no values."""
     node, number = frame.can_id >> 5, frame.can_id & 0x1F
@@ -170,22 +175,27 @@ def sdo_value(message: Message, kind: str) -> float:
     return value
 
 
-def rotor_turns(joint: ArrayLike, gear: float) -> NDArray[np.float64]:
+def rotor_turns(joint: ArrayLike, gear: float | NDArray[np.float64]) -> NDArray[np.float64]:
     """Rotor turns (or turn/s) of output rad (or rad/s)."""
     return np.asarray(joint, dtype=float) * (gear / (2 * math.pi))
 
 
-def output_rad(turns: ArrayLike, gear: float) -> NDArray[np.float64]:
+def output_rad(turns: ArrayLike, gear: float | NDArray[np.float64]) -> NDArray[np.float64]:
     """Output rad (or rad/s) of rotor turns (or turn/s)."""
     return np.asarray(turns, dtype=float) * (2 * math.pi / gear)
 
 
-def rotor_torque(torque: ArrayLike, gear: float) -> NDArray[np.float64]:
+def rotor_damping(damping: ArrayLike, gear: float | ArrayLike) -> NDArray[np.float64]:
+    """vel_gain, rotor N m/(turn/s), of N m s/rad at the output."""
+    return np.asarray(damping, dtype=float) * (2 * math.pi) / np.asarray(gear, dtype=float) ** 2
+
+
+def rotor_torque(torque: ArrayLike, gear: float | NDArray[np.float64]) -> NDArray[np.float64]:
     """Rotor N m of output N m, without losses."""
     return np.asarray(torque, dtype=float) / gear
 
 
-def output_torque(torque: ArrayLike, gear: float) -> NDArray[np.float64]:
+def output_torque(torque: ArrayLike, gear: float | NDArray[np.float64]) -> NDArray[np.float64]:
     """Output N m of rotor N m, without losses."""
     return np.asarray(torque, dtype=float) * gear
 
