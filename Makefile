@@ -18,7 +18,7 @@ URL  := --lcm-url '$(LCM_URL)'
 WITH := --robot $(ROBOT) $(URL) $(ARGS)
 REPLAY_URL := udpm://239.255.76.68:7668?ttl=0
 
-.PHONY: help setup setup-hardware types walk up sim estimator controller packer bridge record replay spy scenario seeds \
+.PHONY: help setup setup-hardware types walk up sim estimator controller packer bridge bring-up record replay spy scenario seeds \
         test check bench robot-check clean
 
 help:  ## this list
@@ -63,6 +63,9 @@ controller: setup  ## the controller alone
 
 bridge: setup  ## the hardware bridge alone (BUS_DIR=...: emulated hardware in that folder)
 	@exec $(RUN) procs.bridge $(WITH) $(if $(BUS_DIR),--bus-dir "$(BUS_DIR)")
+
+bring-up: setup  ## first contact with motors, step by step (BUS_DIR=...: emulated; see procs/bridge/BRING_UP.md)
+	@$(RUN) tools.bring_up --robot $(ROBOT) $(if $(BUS_DIR),--bus-dir "$(BUS_DIR)") $(ARGS)
 
 packer: setup  ## the leg-command packer alone
 	@exec $(RUN) procs.packer $(WITH)

@@ -56,6 +56,7 @@ class CanBus(Section):
     frame_gap: NonNegative = 0.0  # s between two frames on one bus
     load_max: Fraction = 0.8  # of the bit rate, checked at the start
     host_id: Annotated[int, Field(ge=0, le=255)] = 0
+    gim_input: Literal["mit", "position"] = "mit"  # gim6010: Mit_Control, or Set_Input_Pos for firmware without it
 
 
 class ImuSerial(Section):

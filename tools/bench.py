@@ -26,6 +26,7 @@ from rich.table import Table
 
 from procs.runtime.bus import BusError
 from procs.runtime.logs import LogError
+from tools.bench_bridge import bench_bridge
 from tools.bench_estimator import bench_estimator
 from tools.bench_figures import Figure, figures
 from tools.bench_lcm import bench_lock_step, bench_real_time
@@ -51,10 +52,12 @@ class Effort:
     mpc_problems: int | None = None  # None: all
     estimator: int = 4000  # ticks
     messages: int = 2000  # repeats
+    bridge: int = 4000  # ticks
+    set_input_pos: float = 60.0  # s
 
 
 FULL = Effort()
-QUICK = Effort(3.0, 2.5, 3.0, QUICK_SETS, 1, 8, 300, 100)
+QUICK = Effort(3.0, 2.5, 3.0, QUICK_SETS, 1, 8, 300, 100, 300, 1.0)
 
 Part = Callable[[Effort, argparse.Namespace, Callable[[float], None]], Any]
 
@@ -67,6 +70,7 @@ PARTS: dict[str, tuple[Part, Callable[[Effort], float]]] = {
     ),
     "estimator": (lambda e, a, p: bench_estimator(ticks=e.estimator), lambda e: 1),
     "messages": (lambda e, a, p: bench_messages(last_messages(), e.messages), lambda e: 1),
+    "bridge": (lambda e, a, p: bench_bridge(p, e.bridge, e.set_input_pos), lambda e: 1),
     "lock_step": (lambda e, a, p: bench_lock_step(e.lock_step, progress=p), lambda e: e.lock_step),
     "real_time": (lambda e, a, p: bench_real_time(e.real_time, a.rt, progress=p), lambda e: e.real_time),
 }

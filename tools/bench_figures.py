@@ -59,6 +59,7 @@ def figures(raw: dict[str, Any]) -> list[Figure]:
         "mpc": _mpc,
         "estimator": _estimator,
         "messages": _messages,
+        "bridge": _bridge,
         "lock_step": _lock_step,
         "real_time": _real_time,
         "long_walk": _long_walk,
@@ -105,6 +106,17 @@ def _messages(raw: dict[str, dict[str, float]]) -> Iterator[Figure]:
         name = max(costs, key=lambda n: costs[n])
         text = f"{_short(sum(costs.values()))} us (most: {name} {_short(costs[name])})"
         yield Figure("messages", f"{operation}, all {len(costs)} of a tick", sum(costs.values()), text=text)
+
+
+def _bridge(raw: dict[str, dict[str, float]]) -> Iterator[Figure]:
+    for kind, name, target in (("spine", "SPIne", 400), ("can", "CAN", 800)):
+        times = raw[kind]
+        yield Figure("bridge", f"{name}, own work in a tick, median", times["p50"], sign="<=", target=target)
+        yield _spread("bridge", f"{name}, own work in a tick", times)
+    drives = raw["set_input_pos"]
+    yield Figure("bridge", "12 GIM6010 by Set_Input_Pos at 200 Hz", drives["rate_hz"], "Hz", ">=", 199)
+    yield Figure("bridge", f"its frames lost, of {drives['frames']:.0f}", drives["lost"], "", "<=", 0)
+    yield Figure("bridge", "its load of a bus of 1 Mbit/s", drives["bus_load_percent"], "%", "<=", 50)
 
 
 def _lock_step(raw: dict[str, Any]) -> Iterator[Figure]:

@@ -141,6 +141,8 @@ class CanSide:
 
     def _mit(self, line, frame):
         joint = 3 * line + frame.can_id - 1
+        if frame.data == Special.ZERO.value:
+            return []
         if frame.data == Special.ENTER.value:
             self.shafts.on[joint] = True
         elif frame.data == Special.EXIT.value:
@@ -162,6 +164,8 @@ class CanSide:
     def _cybergear(self, line, frame):
         kind, _, motor = split_id(frame.can_id)
         joint = 3 * line + motor - 1
+        if kind == Kind.SET_ZERO:
+            return []
         if kind in (Kind.ENABLE, Kind.STOP):
             self.shafts.on[joint] = kind == Kind.ENABLE
         else:

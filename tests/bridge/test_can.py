@@ -7,6 +7,7 @@ from config.bus import CanBus, CanLine
 from config.problems import ConfigError
 from procs.bridge.build import bridge_plant, check
 from procs.bridge.can_bus import bus_load, overload
+from procs.bridge.joint_map import DriveCommand
 from procs.bridge.plant import switch_off
 from procs.bridge.sync import NoSync
 from procs.wire import gim6010
@@ -191,7 +192,9 @@ def test_gim_heartbeats_tell_of_faults_and_are_not_foreign(running, can_robot):
     estimates = gim6010.pack(2, "get_encoder_estimates", position=0.0, velocity=0.0)
     supply = gim6010.pack(2, "get_bus_voltage_current", voltage=31.5, current=1.0)
     assert gim6010.axis_status(beat, Heartbeat.FROM_5_13).faults
-    bench.side.links[0].waiting += [beat, estimates, supply]
+    bench.side.links[0].waiting += [beat, estimates]
+    assert not bench.run(1).fault.any()  # one alone may be a spoiled one
+    bench.side.links[0].waiting += [beat, supply]
     joints = bench.run(1)
     status = bench.plant.status()
     assert np.flatnonzero(joints.fault).tolist() == [1]
@@ -277,3 +280,58 @@ def test_a_guardian_leaves_drives_that_somebody_else_had_entered(can_robot, benc
     one.shafts.on[:] = True
     switch_off(robot, one.side.drives(robot), NoSync(), 1)
     assert not one.shafts.on.any()
+
+
+@pytest.mark.parametrize("protocol, drive", [KINDS[0], KINDS[2], KINDS[3]])
+def test_zero_takes_its_time_and_only_while_disabled(running, can_robot, protocol, drive):
+    bench = running(can_robot(protocol, drive))
+    drives, joints = bench.plant.drives, np.arange(12) == 4
+    with pytest.raises(ValueError, match="enabled"):
+        drives.zero(joints, 10)
+    bench.command.enable[:] = 0
+    bench.run(3)
+    bench.side.sent.clear()
+    drives.zero(joints, 10)
+    assert len(bench.side.sent) == 1 and bench.side.sent[0][0] == 1
+    mine = [0]
+
+    def count(joint, frame):
+        mine[0] += joint == 4
+        return [frame]
+
+    bench.side.spoil = count
+    off = DriveCommand.zero(12)
+    raws = [drives.exchange(off) for _ in range(12)]
+    assert mine[0] == 2  # silence until its time is over
+    assert [bool(raw.valid[4]) for raw in raws] == [False] * 10 + [True] * 2
+    assert all(raw.valid[3] for raw in raws) and "zero" in raws[0].why[4]
+    assert drives.counts.missing == 0
+
+
+def test_plant_zeroes_between_start_and_the_first_sample(bench, can_robot):
+    one = bench(can_robot())
+    with pytest.raises(ValueError, match="between start"):
+        one.run(1)
+        one.plant.zero(np.ones(12, bool))
+    one.loop.start(9)
+    one.plant._begin(9)
+    one.plant.sync.emulated = True  # no sleeping here
+    one.side.sent.clear()
+    one.plant.zero(np.arange(12) == 4)
+    sent = [frame.data for line, frame in one.side.sent if line == 1 and frame.can_id == 2]
+    assert sent[0] == Special.ZERO.value and len(sent) == 2  # set-zero, 1.5 s nothing, one command that is answered
+    others = [frame for line, frame in one.side.sent if line == 1 and frame.can_id == 1]
+    assert len(others) * one.robot.dt == pytest.approx(1.5, abs=0.01)
+
+
+def test_without_a_drive_watchdog_it_is_said_before_the_drives_are_enabled(bench, changed, robot, caplog):
+    one = bench(robot)
+    one.run(3)
+    assert "no drive watchdog" in one.plant.status().reason and "no drive watchdog" in caplog.text
+    one.hold()
+    one.run(50)
+    assert "watchdog" not in one.plant.status().reason
+    start = robot.description.bus.start.model_copy(update={"drive_watchdog": True})
+    other = bench(changed(start=start))
+    other.run(1)
+    assert "watchdog" not in other.plant.status().reason

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from procs.wire import spine
+from tests.bridge import soak as through_emulators
 
 TICKS = 4000  # two packets each
 CORRUPT = 0.01
@@ -105,3 +106,47 @@ def test_what_the_checksum_misses_is_caught_by_what_a_joint_can_do(robot, way):
     )
     passed = ways(rng, [frame])[way](frame)
     assert passed != frame and spine.unpack_data(passed)
+
+
+def test_20_000_packets_through_the_emulated_boards():
+    r = through_emulators.soak(20_000)
+    assert r.spoiled > 120 and set(r.ways) == set(through_emulators.WAYS)
+    assert r.wrong == 0, f"{r.worst} rad beyond top speed x dt + a quantum"
+    assert not r.refused and not r.latched
+    assert r.outside <= 0.0 and r.walked > 1.0
+
+
+def test_after_a_gap_only_what_a_second_sample_confirms_is_believed(running, can_robot):
+    bench = running(can_robot())
+    bench.side.spoil = lambda joint, frame: [] if joint == 7 else [frame]
+    bench.run(6)
+    wrong = []
+
+    def lie(joint, frame):
+        if joint != 7:
+            return [frame]
+        wrong.append(joint)
+        raw = int.from_bytes(frame.data[1:3], "big") + 600  # 0.23 rad, in reach at top speed after 7 ticks
+        return [frame._replace(data=frame.data[:1] + raw.to_bytes(2, "big") + frame.data[3:])]
+
+    bench.side.spoil = lie
+    joints = bench.run(1)
+    assert wrong and joints.fault[7] and joints.q[7] == pytest.approx(bench.shafts.q[7], abs=2e-3)
+    bench.side.spoil = lambda joint, frame: [frame]
+    assert not bench.run(1).fault.any()  # and the truth at once
+
+
+def test_a_good_sample_is_believed_after_a_wrong_velocity_that_was_small_enough(running, robot):
+    bench = running(robot)
+
+    def lie(frame):
+        data = spine.unpack_data(frame)
+        data.qd[0, 1] = 36.0
+        return spine.pack_data(data)
+
+    bench.side.spoil[0] = lie
+    assert not bench.run(1).fault.any()
+    bench.side.spoil[0] = lambda frame: frame
+    bench.shafts.q[1] -= 0.012  # rad in a tick: 6 rad/s the other way
+    bench.shafts.qd[1] = -6.0
+    assert not bench.run(1).fault.any()

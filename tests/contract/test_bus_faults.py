@@ -54,13 +54,15 @@ def moving(kind, faults, ticks):
     return [(joints, at[joints.seq - old]) for joints in out[START:]], loop, one, limit, hardware
 
 
-@pytest.mark.parametrize(("kind", "share"), [("spine", 0.14), ("can", 0.01), ("cybergear", 0.01), ("gim6010", 0.01)])
+@pytest.mark.parametrize(
+    ("kind", "share"), [("spine", 0.14), ("can", 0.01), ("can", 0.14), ("cybergear", 0.01), ("gim6010", 0.01)]
+)
 def test_messages_spoiled_in_every_way_move_no_believed_value_far(kind, share):
     samples, loop, one, limit, hardware = moving(kind, every_way(share), 1500)
     believed = [(np.abs(j.q - q), j.fault == 0) for j, q in samples]
     worst = np.max([np.where(good, error, 0.0) for error, good in believed], axis=0)
     assert np.all(worst <= limit)
-    if kind != "gim6010":  # one spoiled heartbeat there says "error" for 100 ms: damping, the safe side
+    if share < 0.1 or kind == "spine":  # drives that are lost again and again end in damping
         assert not loop.latched, loop.latched
     assert sum(not good.all() for _, good in believed) > 50  # it was hit
     assert {*MODES, *KINDS} <= set(hardware.bus_faults.counts)

@@ -49,7 +49,13 @@ def test_a_wrong_command_line_is_one_clear_error(start, command, text):
 
 
 def test_a_bridge_without_its_devices_ends_the_stack_and_says_which_is_missing(start):
-    tool = start("tools.up", "--plant", "bridge", "--set", "bus.spine.boards=[{device: /dev/no_such_spi}, {device: /dev/no_such_spi2}]")
+    tool = start(
+        "tools.up",
+        "--plant",
+        "bridge",
+        "--set",
+        "bus.spine.boards=[{device: /dev/no_such_spi}, {device: /dev/no_such_spi2}]",
+    )
     assert tool.wait() == 1, tool.text()
     assert "/dev/no_such_spi" in tool.text()
     assert "Traceback" not in tool.text()

@@ -35,6 +35,7 @@ def test_every_target_has_its_figure(measured):
     assert with_target >= {
         ("rollout", "<=", 350), ("rollout", ">=", 3.0), ("lock step", ">=", 1.5), ("real time", "<=", 1.2),
         ("real time", "<=", 3.0), ("mpc", ">=", 10.0), ("mpc", "<=", 1.0), ("estimator", ">=", 10.0),
+        ("bridge", "<=", 400), ("bridge", "<=", 800), ("bridge", ">=", 199), ("bridge", "<=", 50),
     }  # fmt: skip
     assert all(f["met"] is not None for f in measured["figures"] if f["target"] is not None)
     assert all(isinstance(f["value"], int | float) for f in measured["figures"])

@@ -21,13 +21,14 @@ from rich.table import Table
 from config.load import ConfigError, load_robot
 from procs.bridge.errors import TransportError
 from procs.model.robot import Robot
-from tools.bring_up.ask import Asker, Scripted, Terminal, Unanswered
+from tools.bring_up.ask import Asker, Scripted, Terminal, UnansweredError
 from tools.bring_up.bench import Bench, open_bench
 from tools.bring_up.listen import LISTEN
 from tools.bring_up.run import STEPS, Job, Runner, UsageError, jobs, protocol_of
 from tools.bring_up.session import Record, Session, SessionError
 from tools.bring_up.step import TRAVEL
 
+TABLES = ("listen", "roll-call")  # shown as one, not line by line
 WAYS_OUT = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -47,7 +48,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--robot", required=True, help="name in config/robots or a YAML file")
     parser.add_argument("--set", action="append", default=[], metavar="PATH=VALUE", help="override a value")
     parser.add_argument("--bus-dir", type=Path, metavar="DIR", help="emulated hardware in DIR instead of real devices")
-    parser.add_argument("--session", type=Path, metavar="FILE", help="default build/bring_up/ROBOT.json")
+    parser.add_argument("--session", type=Path, metavar="FILE", help="default build/bring_up/ROBOT[_emulated].json")
     parser.add_argument("--yes-to", nargs="+", metavar="STEP", help="these steps may transmit without being asked")
     parser.add_argument("--answers", type=Path, metavar="FILE", help="YAML, pattern of question: answer")
     parser.add_argument("--json", action="store_true", help="results on stdout as JSON, everything else on stderr")
@@ -91,7 +92,7 @@ def _menu(console: Console, asker: Asker, joints: Sequence[str]) -> list[Job] | 
     """The next steps; None: enough."""
     try:
         line = asker.text("menu", f"step ({', '.join(STEPS)}; joints or all; quit)")
-    except Unanswered:
+    except UnansweredError:
         return None
     if line in ("quit", "q", "exit"):
         return None
@@ -110,10 +111,15 @@ def run(runner: Runner, words: Sequence[str], console: Console) -> list[Record]:
         for job in todo:
             records = runner.run(job)
             out += records
-            if job[0] in ("listen", "roll-call") and records:
+            if job[0] in TABLES and records:
                 nodes_table(console, records)
         todo = None if words else _menu(console, runner.asker, joints)
     return out
+
+
+def _session_path(robot: Robot, bus_dir: Path | None) -> Path:
+    """What was found on emulated hardware never counts on a real one."""
+    return Path("build/bring_up") / f"{robot.name}{'_emulated' if bus_dir is not None else ''}.json"
 
 
 def _closed(bench: Bench) -> None:
@@ -133,7 +139,7 @@ def main() -> int:
             raise UsageError(f"{args.robot} has no bus section: there is nothing to bring up")
         jobs(args.words, robot.joint_names)
         asker = _asker(args, console)
-        session = Session(args.session or Path("build/bring_up") / f"{robot.name}.json", robot.name)
+        session = Session(args.session or _session_path(robot, args.bus_dir), robot.name, args.bus_dir is not None)
         for number in WAYS_OUT:
             signal.signal(number, _stop)
         bench, guardian = open_bench(robot, args.bus_dir, session.run)
@@ -146,9 +152,8 @@ def main() -> int:
     code = 0
     try:
         console.print(f"{robot.name}: {protocol_of(bench)}, session {session.path}", highlight=False)
-        talk = args.words and args.words[0] in ("listen", "roll-call") and len(set(args.words)) == 1
         runner = Runner(
-            bench, session, asker, session.path.parent, (lambda record: None) if talk else (lambda r: show(console, r)),
+            bench, session, asker, session.path.parent, lambda r: None if r.step in TABLES else show(console, r),
             travel=args.travel, hold=args.hold, seconds=args.seconds, pose=args.pose,
         )  # fmt: skip
         records = run(runner, args.words, console)

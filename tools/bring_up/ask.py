@@ -9,7 +9,7 @@ from typing import Protocol
 from rich.console import Console
 
 
-class Unanswered(Exception):
+class UnansweredError(Exception):
     """Nobody is there to answer: end of input, or a script without that answer."""
 
 
@@ -20,7 +20,7 @@ class Asker(Protocol):
         """Before each transmission: may it be done?"""
 
     def text(self, key: str, question: str, choices: Sequence[str] = (), default: str = "") -> str:
-        """A word, one of `choices` if there are any; Unanswered."""
+        """A word, one of `choices` if there are any; UnansweredError."""
 
 
 class Terminal:
@@ -33,7 +33,7 @@ class Terminal:
         try:
             return self.console.input(prompt, markup=False).strip()
         except EOFError as error:
-            raise Unanswered(prompt) from error
+            raise UnansweredError(prompt) from error
 
     def consent(self, key: str, what: str) -> bool:
         """Only a clear yes is one."""
@@ -65,7 +65,7 @@ class Scripted:
     def consent(self, key: str, what: str) -> bool:
         """By step, or by an answer of its own."""
         found = self._find(key)
-        yes = key.split(".")[0] in self.yes_to if found is None else found.lower() in ("y", "yes")
+        yes = key.partition(".")[0] in self.yes_to if found is None else found.lower() in ("y", "yes")
         self.console.print(f"{what} {'yes' if yes else 'no'} (script)", highlight=False)
         return yes
 
@@ -73,8 +73,8 @@ class Scripted:
         """From the file; a default is no answer, since nobody looked."""
         found = self._find(key)
         if found is None:
-            raise Unanswered(f"{key}: no answer in the script")
+            raise UnansweredError(f"{key}: no answer in the script")
         if choices and found not in choices:
-            raise Unanswered(f"{key}: {found!r} is none of {', '.join(choices)}")
+            raise UnansweredError(f"{key}: {found!r} is none of {', '.join(choices)}")
         self.console.print(f"{question}: {found} (script)", highlight=False)
         return found

@@ -90,6 +90,10 @@ class Bench:
 
     def hear(self, seconds: float) -> Iterator[tuple[float, int, CanFrame]]:
         """(time, line, frame) of everything on the CAN buses for some time. Transmits nothing."""
+        if not self.sync.emulated:  # real time went on while a person was asked: what waits is old
+            self.now = time.monotonic() - self._zero_time
+            for _ in self._waiting(0.0):
+                pass
         end = self.now + seconds
         while self.now < end:
             self.tick()
@@ -175,7 +179,7 @@ class Bench:
         if valid and np.isfinite(half):
             if np.isfinite(self._last[joint]):
                 step = position - self._last[joint]
-                self._turns[joint] += (step < -half) - (step > half)
+                self._turns[joint] += int(step < -half) - int(step > half)
             self._last[joint] = position
             position += 2 * half * self._turns[joint]
         why = "" if valid else raw.why.get(at, "first reply after enable" if raw.distrusted[at] else "no reply")

@@ -37,6 +37,7 @@ def page(
         f"<!doctype html><html lang=en><meta charset=utf-8><title>Bring-up of {name}</title><style>{STYLE}</style>",
         f"<h1>Bring-up of {name}</h1><p class=m>{escape(at)} · session {escape(session.path.name)} · "
         f"{len(session.records)} results</p>",
+        "<p class=bad>On emulated hardware: this says nothing about a real robot.</p>" if session.emulated else "",
         _result(lacking, signed, at, accepted),
         "<h2>Changes to the description</h2>",
         _list(changed) if changed else "<p>None: the wiring is as described.</p>",

@@ -127,7 +127,8 @@ def _boards(bench: Bench, asker: Asker) -> list[Record]:
         samples = [s[j] for s in heard[TRANSFERS // 2 :]]
         good = [s for s in samples if s.valid]
         board = bench.all.boards[bench.wires[j].line].name  # type: ignore[attr-defined]
-        data = {"bus": board, "id": bench.wires[j].id, "state": "answers" if good else "", "age": None}
+        data = {"bus": board, "id": bench.wires[j].id, "state": "answers" if good else "",
+                "age": round(bench.now - good[-1].time, 3) if good else None}  # fmt: skip
         verdict, words = Verdict.OK, f"leg {bench.wires[j].id} of {board}"
         if not good:
             verdict, words = Verdict.ERROR, f"{board}: {samples[-1].why}"

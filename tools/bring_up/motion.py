@@ -15,12 +15,14 @@ from tools.bring_up.bench import Bench, Sample
 from tools.bring_up.session import Verdict
 
 AGREE = 5  # samples in a row that must agree before anything moves
-REST_SPEED = 0.1  # of the joint's top speed, at most, while it is started
+AT_REST = 0.3  # rad/s at the joint: slower counts as still
+PATIENCE = 1.0  # s to come to rest, each attempt
+ENOUGH, LEAST = 20, 0.005  # samples, and rad of motion at the motor, to compare velocities with positions
 LOST = 10  # samples in a row without an answer
 DRIVE_KD = 5.0  # N m s/rad, the most that MIT-mode drives take
 
 
-class Abort(Exception):
+class AbortError(Exception):
     """Why a motor was stopped."""
 
     def __init__(self, verdict: Verdict, words: str) -> None:
@@ -48,6 +50,7 @@ class Trace:
     rest: float = 0.0
     rest_speed: float = 0.0  # what the drive calls 0: half a quantum off
     torque_most: float = 0.0
+    by_speed: float = 0.0  # rad at the joint that the velocities add up to
     samples: list[tuple[float, float, float, float, float]] = field(default_factory=list)  # t, target, p, v, torque
 
     def array(self) -> np.ndarray:
@@ -61,57 +64,59 @@ class Trace:
         return float(p[np.argmax(np.abs(p))]) if len(p) else 0.0
 
     def speed_ratio(self) -> float:
-        """Travel by the reported velocities over travel by the positions, way out: 1 where both ranges are right."""
+        """Way by the reported velocities over way by the positions: 1 where both ranges are right; NaN: unknown.
+
+        Fitted over out and back, with a constant error of the velocity (a drive's 0 is half a quantum off).
+        """
         a = self.array()
-        if len(a) < 10:
+        if len(a) < ENOUGH or np.ptp(a[:, 2]) < LEAST:
             return math.nan
-        end = int(np.argmax(np.abs(a[:, 2] - self.rest)))
-        if end < 5 or abs(a[end, 2] - a[0, 2]) < 1e-3:
-            return math.nan
-        speed = a[: end + 1, 3] - self.rest_speed
-        by_speed = float(np.sum(0.5 * (speed[1:] + speed[:-1]) * np.diff(a[: end + 1, 0])))
-        return by_speed / float(a[end, 2] - a[0, 2])
+        way = np.concatenate(([0.0], np.cumsum(0.5 * (a[1:, 3] + a[:-1, 3]) * np.diff(a[:, 0]))))
+        columns = np.column_stack((way, a[:, 0], np.ones(len(a))))
+        scale = float(np.linalg.lstsq(columns, a[:, 2], rcond=None)[0][0])
+        return 1.0 / scale if abs(scale) > 1e-3 else math.nan
 
 
 def start(bench: Bench, joint: int) -> tuple[float, float]:
-    """(position, velocity at rest), motor side, of a motor in motor mode with zero gains; Abort."""
-    start_up, turn = bench.bus.start, bench.wires[joint].ratio
-    slow = REST_SPEED * bench.robot.qd_max[joint] * turn
+    """(position, velocity at rest), motor side, of a motor in motor mode with zero gains; AbortError."""
+    start_up = bench.bus.start
+    still = AT_REST * bench.wires[joint].ratio * AGREE * bench.dt  # rad at the motor within AGREE samples
     settle = max(1, round(start_up.settle / bench.dt))
     why = "no reply"
     for _ in range(start_up.retries):
         position = math.nan
         good: list[Sample] = []
-        for k in range(settle + 10 * AGREE):
+        bench.exchange(joint, False, position)  # zero gains first: a drive may run its last command again at enter
+        for k in range(settle + round(PATIENCE / bench.dt)):
             sample = bench.exchange(joint, True, position)
             if sample.faults:
-                raise Abort(Verdict.ERROR, sample.faults)
+                raise AbortError(Verdict.ERROR, sample.faults)
             if not sample.valid:
                 why, good = sample.why, []
                 continue
             position = sample.position
             if k < settle:
                 continue
-            if good and abs(sample.position - good[-1].position) > slow * bench.dt + 0.01:
-                why, good = "positions that do not agree", []
             good.append(sample)
-            if len(good) >= AGREE and all(abs(s.velocity) < slow for s in good[-AGREE:]):
-                last = good[-AGREE:]
+            last = good[-AGREE:]
+            if len(good) >= AGREE and max(s.position for s in last) - min(s.position for s in last) < still:
                 return float(np.mean([s.position for s in last])), float(np.mean([s.velocity for s in last]))
             if len(good) >= AGREE:
                 why = "it moves: hold the leg still"
         for _ in range(3):
             bench.exchange(joint, False, position)
-    raise Abort(Verdict.ERROR, f"no believable sample in {start_up.retries} attempts ({why}): check its cable and id")
+    raise AbortError(
+        Verdict.ERROR, f"no believable sample in {start_up.retries} attempts ({why}): check its cable and id"
+    )
 
 
 def move(bench: Bench, joint: int, plan: Plan, on_sample: Callable[[Trace], None] = lambda trace: None) -> Trace:
-    """Out, hold, back, off; Abort carries on after the motor is off, with the trace as `trace`."""
+    """Out, hold, back, off; AbortError carries on after the motor is off, with the trace as `trace`."""
     trace = Trace()
     try:
         trace.rest, trace.rest_speed = start(bench, joint)
         _out_and_back(bench, joint, plan, trace, on_sample)
-    except Abort as abort:
+    except AbortError as abort:
         abort.trace = trace  # type: ignore[attr-defined]
         raise
     finally:
@@ -133,10 +138,10 @@ def _out_and_back(bench: Bench, joint: int, plan: Plan, trace: Trace, on_sample:
         target = trace.rest + turn * plan.travel * share
         s = bench.exchange(joint, True, target, 0.0, kp, kd)
         if s.faults:
-            raise Abort(Verdict.ERROR, s.faults)
+            raise AbortError(Verdict.ERROR, s.faults)
         missed = 0 if s.valid else missed + 1
         if missed > LOST:
-            raise Abort(Verdict.ERROR, f"lost while moving: {s.why}")
+            raise AbortError(Verdict.ERROR, f"lost while moving: {s.why}")
         if s.valid:
             torque = s.torque if bench.torque_measured else kp * (target - s.position) - kd * s.velocity
             trace.samples.append((s.time - begin, target, s.position, s.velocity, torque))
@@ -146,29 +151,29 @@ def _out_and_back(bench: Bench, joint: int, plan: Plan, trace: Trace, on_sample:
 
 def _watch(plan: Plan, turn: float, trace: Trace) -> None:
     """Over-travel and torque, joint side."""
-    t, _, p, v, torque = trace.samples[-1]
+    t, _, p, _, torque = trace.samples[-1]
     over = plan.over or 1.5 * abs(plan.travel) + 0.05
     moved = (p - trace.rest) / turn
     trace.torque_most = max(trace.torque_most, abs(torque * turn))
     if abs(moved) > over:
         way = "the way it was sent" if moved * plan.travel > 0 else "AGAINST the way it was sent"
-        raise Abort(
+        raise AbortError(
             Verdict.OVER_TRAVEL,
             f"went {math.degrees(moved):.1f} deg, {way}, of {math.degrees(plan.travel):.1f} asked"
             + ("" if moved * plan.travel > 0 else ": the drive's own phase order or encoder direction is wrong"),
         )
     if len(trace.samples) > 1:
-        a = trace.samples
-        by_speed = sum((x[3] - trace.rest_speed) * (y[0] - x[0]) for x, y in zip(a[:-1], a[1:], strict=True))
-        if abs(by_speed / turn) > 2 * over:
-            raise Abort(
+        before = trace.samples[-2]
+        trace.by_speed += (before[3] - trace.rest_speed) * (t - before[0]) / turn
+        if abs(trace.by_speed) > 2 * over:
+            raise AbortError(
                 Verdict.RANGE,
-                f"its velocities add up to {math.degrees(by_speed / turn):.1f} deg while its positions say "
+                f"its velocities add up to {math.degrees(trace.by_speed):.1f} deg while its positions say "
                 f"{math.degrees(moved):.1f}: position or velocity range is wrong",
             )
     if abs(torque * turn) > plan.torque:
-        raise Abort(
+        raise AbortError(
             Verdict.OVER_TORQUE,
-            f"{abs(torque * turn):.1f} N m after {math.degrees(moved):.1f} deg and {t:.2f} s, {plan.torque:.1f} allowed: "
+            f"{abs(torque * turn):.1f} N m after {math.degrees(moved):.1f} deg, {plan.torque:.1f} allowed: "
             "it is held by something (end stop, cable, wrong sign towards an end stop)",
         )

@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from procs.wire.mit_motors import MOTORS, P_BITS, SMALL_BITS
+from procs.wire.spine_scotty import TORQUE_RANGE, TORQUE_TOP
 from tools.bring_up.ask import Asker
 from tools.bring_up.bench import Bench
-from tools.bring_up.motion import Abort, move
+from tools.bring_up.motion import AbortError, move
 from tools.bring_up.session import Record, Verdict
 from tools.bring_up.step import RANGE, measured, plan_for
 from tools.bring_up.wiring import fitting_drives
@@ -42,10 +43,12 @@ def quantum(bench: Bench, asker: Asker, name: str) -> Record:
         return Record("quantum", name, Verdict.REFUSED, "not moved")
     try:
         trace = move(bench, joint, plan)
-    except Abort as abort:
+    except AbortError as abort:
         return Record("quantum", name, abort.verdict, abort.words)
     a, wire = trace.array(), bench.wires[joint]
     found = [smallest_step(column) for column in a[:, 2:5].T]
+    if not bench.torque_measured:
+        found[2] = None
     numbers = measured(trace, wire.sign * wire.ratio, plan)
     data = {"steps": found, "speed_ratio": numbers["speed_ratio"], "samples": len(a)}
     on_board = bench.bus.spine is not None
@@ -71,7 +74,8 @@ def _described(bench: Bench, joint: int) -> tuple[float, float, float]:
     if bench.bus.spine is None:
         return MOTORS[wire.drive].quanta if wire.drive in MOTORS else (0.0, 0.0, 0.0)
     drive = bench.robot.actuators[joint % 3]
-    return drive.position_quantum * wire.ratio, drive.velocity_quantum * wire.ratio, drive.torque_quantum / wire.ratio
+    torque = 2 * TORQUE_RANGE / TORQUE_TOP if bench.torque_measured else 0.0
+    return drive.position_quantum * wire.ratio, drive.velocity_quantum * wire.ratio, torque
 
 
 def _judge_board(

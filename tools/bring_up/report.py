@@ -47,7 +47,7 @@ def report(robot: Robot, session: Session, asker: Asker, folder: Path) -> Record
     """Write the three files; the name under it is the person's who answers for it."""
     folder.mkdir(parents=True, exist_ok=True)
     values = overlay(robot, session)
-    head = f"# Written by the bring-up of {robot.name}; use it with the description beside it, or value by value as --set\n"
+    head = f"# Written by the bring-up of {robot.name}; each line is one --set\n"
     places = [folder / f"{robot.name}_{what}" for what in ("overlay.yaml", "brought_up.yaml", "report.html")]
     places[0].write_text(head + yaml.safe_dump(values, sort_keys=False, default_flow_style=None, width=120))
     description = parse_robot(dump(robot.description), as_overrides(values), str(places[0]))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from procs.bridge.plant import bus_of
-from tools.bring_up.ask import Asker, Unanswered
+from tools.bring_up.ask import Asker, UnansweredError
 from tools.bring_up.bench import Bench
 from tools.bring_up.gate import GROUND, gate
 from tools.bring_up.listen import LISTEN, listen, roll_call
@@ -68,7 +68,7 @@ class Runner:
                     self.session.add(record)
                 self.show(record)
                 out.append(record)
-        except Unanswered as error:
+        except UnansweredError as error:
             out.append(self.session.add(Record(name, current, Verdict.REFUSED, f"nobody answered: {error}")))
             self.show(out[-1])
         except BaseException as error:
@@ -96,12 +96,16 @@ class Runner:
     def _joints(self, name: str, targets: Sequence[str]) -> Iterator[Record]:
         for target in targets:
             self.bench.wire(corrected(self.bench.robot, self.session))  # what the last joint taught counts at once
+            called = self.session.latest("roll-call", target)
+            if called and called[-1].verdict is Verdict.DUPLICATE:
+                yield Record(name, target, Verdict.REFUSED, f"both would move: {called[-1].words}")
+                continue
             try:
                 if name == "step":
                     yield step(self.bench, self.asker, target, self.travel, self.hold)
                 else:
                     yield {"quantum": quantum, "silence": silence}[name](self.bench, self.asker, target)
-            except Unanswered as error:
+            except UnansweredError as error:
                 yield Record(name, target, Verdict.REFUSED, f"nobody answered: {error}")
 
 

@@ -60,8 +60,8 @@ class SessionError(ValueError):
 class Session:
     """Records in their order, written to the file at every change."""
 
-    def __init__(self, path: Path, robot: str) -> None:
-        self.path, self.robot = path, robot
+    def __init__(self, path: Path, robot: str, emulated: bool = False) -> None:
+        self.path, self.robot, self.emulated = path, robot, emulated
         self.run = random.SystemRandom().randrange(1, 1 << 31)
         self.records: list[Record] = []
         if path.exists():
@@ -77,6 +77,11 @@ class Session:
             raise SessionError(f"{self.path}: no session file ({error!r}); give another --session") from error
         if version != VERSION or robot != self.robot:
             raise SessionError(f"{self.path}: session of {robot}, version {version}; give another --session")
+        if bool(data.get("emulated")) != self.emulated:
+            kind = "emulated" if data.get("emulated") else "real"
+            raise SessionError(
+                f"{self.path}: session of {kind} hardware, which proves nothing here; give another --session"
+            )
         self.records = records
 
     def add(self, record: Record) -> Record:
@@ -88,7 +93,8 @@ class Session:
 
     def save(self) -> None:
         """Write all; a half-written file never replaces a whole one."""
-        data = {"version": VERSION, "robot": self.robot, "run": self.run, "records": [asdict(r) for r in self.records]}
+        head = {"version": VERSION, "robot": self.robot, "emulated": self.emulated, "run": self.run}
+        data = head | {"records": [asdict(r) for r in self.records]}
         self.path.parent.mkdir(parents=True, exist_ok=True)
         part = self.path.with_suffix(self.path.suffix + ".part")
         part.write_text(json.dumps(data, indent=1), encoding="utf-8")

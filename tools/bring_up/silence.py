@@ -10,7 +10,7 @@ import math
 
 from tools.bring_up.ask import Asker
 from tools.bring_up.bench import Bench
-from tools.bring_up.motion import DRIVE_KD, Abort, start
+from tools.bring_up.motion import DRIVE_KD, AbortError, start
 from tools.bring_up.session import Record, Verdict
 from tools.bring_up.step import plan_for
 
@@ -33,7 +33,7 @@ def silence(bench: Bench, asker: Asker, name: str) -> Record:
         return Record("silence", name, Verdict.REFUSED, "not tried")
     try:
         data = _measure(bench, joint)
-    except Abort as abort:
+    except AbortError as abort:
         return Record("silence", name, abort.verdict, abort.words)
     finally:
         bench.off()
@@ -58,17 +58,17 @@ def _measure(bench: Bench, joint: int) -> dict:
     while bench.now - begin < TURNING:
         s = bench.exchange(joint, True, place, speed, 0.0, DRIVE_KD)
         if s.faults:
-            raise Abort(Verdict.ERROR, s.faults)
+            raise AbortError(Verdict.ERROR, s.faults)
         if s.valid:
             place = s.position
             at.append((s.time, s.position))
     if len(at) < 10:
-        raise Abort(Verdict.ERROR, "it does not answer while it turns")
+        raise AbortError(Verdict.ERROR, "it does not answer while it turns")
     bench.pause(SILENCE)
     after = [bench.exchange(joint, True, place) for _ in range(3)]
     heard = [s for s in after if s.valid]
     if not heard:
-        raise Abort(Verdict.ERROR, f"says nothing after the silence: {after[-1].why}")
+        raise AbortError(Verdict.ERROR, f"says nothing after the silence: {after[-1].why}")
     late = at[len(at) // 2 :]
     rate = (late[-1][1] - late[0][1]) / (late[-1][0] - late[0][0])
     way = heard[-1].position - place

@@ -1,5 +1,5 @@
-"""Step `step JOINT`: one joint moved a little, one person who looks. Finds what no encoder can know: which joint moved,
-which way, how far - swapped nodes, inverted signs, wrong ratios - and wrong ranges, where velocity and position disagree.
+"""Step `step JOINT`: one joint moved a little, one person who looks. Finds what no encoder can know (which joint
+moved, which way, how far: swapped nodes, inverted signs, wrong ratios) and wrong ranges (velocity against position).
 """
 
 from __future__ import annotations
@@ -12,11 +12,12 @@ from procs.model.legs import leg_kinematics
 from procs.model.robot import Robot
 from tools.bring_up.ask import Asker
 from tools.bring_up.bench import Bench
-from tools.bring_up.motion import Abort, Plan, Trace, move
+from tools.bring_up.motion import AbortError, Plan, Trace, move
 from tools.bring_up.session import Record, Verdict
 from tools.bring_up.wiring import NEAR, fitting_drives, known_ratio, place
 
 TRAVEL = 0.15  # rad at the joint
+UP = 0.5  # s out, and as long back
 TORQUE = 0.2  # of the joint's limit: abort
 STIFFNESS = 0.25  # of the joint's torque limit per travel
 DAMPING = 1 / 60  # s: kd over kp
@@ -40,8 +41,8 @@ def plan_for(robot: Robot, joint: int, travel: float = TRAVEL, hold: float = 0.5
     """Towards the middle of the joint's range, seen from legs straight down, at low gain."""
     middle = 0.5 * (robot.q_lower[joint] + robot.q_upper[joint])
     kp = STIFFNESS * float(robot.tau_max[joint]) / abs(travel)
-    return Plan(math.copysign(travel, middle if middle else 1.0), kp, DAMPING * kp, TORQUE * float(robot.tau_max[joint]),
-                hold=hold)  # fmt: skip
+    most = float(robot.tau_max[joint])
+    return Plan(math.copysign(travel, middle or 1.0), kp, DAMPING * kp, TORQUE * most, up=UP, hold=hold)
 
 
 def step(bench: Bench, asker: Asker, name: str, travel: float = TRAVEL, hold: float = 0.5) -> Record:
@@ -57,14 +58,13 @@ def step(bench: Bench, asker: Asker, name: str, travel: float = TRAVEL, hold: fl
         return Record("step", name, Verdict.REFUSED, "not moved")
     try:
         trace = move(bench, joint, plan)
-    except Abort as abort:
+    except AbortError as abort:
         return _aborted(bench, joint, plan, abort)
     data = measured(trace, bench.wires[joint].sign * bench.wires[joint].ratio, plan)
     share = data["travelled"] / plan.travel
     if abs(share) < REACHED:
-        words = (
-            f"went {math.degrees(data['travelled']):.1f} of {math.degrees(plan.travel):.1f} deg: blocked, or no torque"
-        )
+        went = f"went {math.degrees(data['travelled']):.1f} of {math.degrees(plan.travel):.1f} deg"
+        words = f"{went}: blocked (an end stop that a wrong sign leads to?), or no torque"
         return Record("step", name, Verdict.STILL, words, data)
     return _witness(bench, asker, joint, data)
 
@@ -82,7 +82,7 @@ def measured(trace: Trace, turn: float, plan: Plan) -> dict:
     }  # fmt: skip
 
 
-def _aborted(bench: Bench, joint: int, plan: Plan, abort: Abort) -> Record:
+def _aborted(bench: Bench, joint: int, plan: Plan, abort: AbortError) -> Record:
     name, wire = bench.robot.joint_names[joint], bench.wires[joint]
     trace = getattr(abort, "trace", Trace())
     data = measured(trace, wire.sign * wire.ratio, plan)
@@ -98,7 +98,7 @@ def _candidates(drives: list[str]) -> str:
 
 def _witness(bench: Bench, asker: Asker, joint: int, data: dict) -> Record:
     """What the person saw, against what the motor says."""
-    robot, wire = bench.robot, bench.wires[joint]
+    robot = bench.robot
     names = robot.joint_names
     name = names[joint]
     seen = asker.text(f"step.{name}.moved", "Which joint moved?", [*names, "none"], name)

@@ -38,10 +38,15 @@ def corrected(robot: Robot, session: Session) -> list[JointWiring]:
     found = findings(session)
     owner = {tuple(place(robot, base, j)): j for j in range(len(base))}  # place -> joint of the description
     taken: dict[int, tuple[int, ...]] = {}
-    for at, what in found.items():
-        joint = names.index(what["joint"])
+    for at, seen in found.items():
+        joint = names.index(seen["joint"])
         if at in owner and _possible(robot, at, joint):
             taken[joint] = at
+    for joint in range(len(base)):  # on a board a leg hangs together
+        legs = {at[:2] for j, at in taken.items() if j // 3 == joint // 3 and len(at) == 3}
+        whole = (*legs.pop(), joint % 3) if len(legs) == 1 else None
+        if whole is not None and joint not in taken and whole not in taken.values():
+            taken[joint] = whole
     free = [at for at in owner if at not in taken.values()]
     for joint in range(len(base)):
         own = tuple(place(robot, base, joint))
@@ -56,9 +61,9 @@ def corrected(robot: Robot, session: Session) -> list[JointWiring]:
     out = []
     for joint, wire in enumerate(base):
         at = taken[joint]
-        there, what = base[owner[at]], found.get(at)
+        there, what = base[owner[at]], found.get(at, {})
         update: dict[str, object] = {"line": there.line, "id": there.id, "drive": there.drive}
-        if what is not None and what["joint"] == names[joint]:
+        if what.get("joint") == names[joint]:
             update["sign"] = what["sign"]
             if what.get("ratio"):
                 update["ratio"] = what["ratio"]

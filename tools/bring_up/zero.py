@@ -10,7 +10,7 @@ import numpy as np
 from procs.bridge.build import wires_of
 from tools.bring_up.ask import Asker
 from tools.bring_up.bench import Bench
-from tools.bring_up.motion import Abort, start
+from tools.bring_up.motion import AbortError, start
 from tools.bring_up.session import Record, Session, Verdict
 from tools.bring_up.wiring import place
 
@@ -46,7 +46,7 @@ def _one(bench: Bench, joint: int, q: float) -> Record:
     try:
         start(bench, joint)
         samples = [bench.exchange(joint, True, math.nan) for _ in range(READINGS)]
-    except Abort as abort:
+    except AbortError as abort:
         return Record("zero", name, abort.verdict, abort.words)
     finally:
         bench.off()
