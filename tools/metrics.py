@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from config.scenario import Bounds, Scenario
-from lcmtypes.channels import IMU, JOINT_STATE, MPC_DEBUG, PROC_HEALTH
+from lcmtypes.channels import BODY_STATE, GROUND_TRUTH, IMU, JOINT_STATE, MODE_STATE, MPC_DEBUG, PROC_HEALTH
 from procs.model.robot import Robot
 from procs.model.rotations import quat_to_matrix, quat_to_rpy
 from tools.recording import Recording, Series
 
+USED = (GROUND_TRUTH, BODY_STATE, MODE_STATE, JOINT_STATE, IMU, MPC_DEBUG, PROC_HEALTH)  # what metrics are made from
 GRAVITY = 9.81
 FALL_TILT = math.cos(math.radians(60))
 FALL_HEIGHT = 0.45  # of nominal

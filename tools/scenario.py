@@ -27,7 +27,7 @@ from config.schema import RobotDescription
 from procs.model.robot import Robot
 from procs.runtime.bus import BusError
 from procs.runtime.logs import LogError
-from tools.metrics import failures, metrics
+from tools.metrics import USED, failures, metrics
 from tools.recording import Recording
 from tools.stack import rollout
 from tools.tables import print_result, print_sweep
@@ -77,7 +77,7 @@ def run_one(
     robot = Robot(description)
     seed = scenario.seed if seed is None else seed
     begin = time.perf_counter()
-    recording = rollout(scenario, robot, seed=seed, log=Path(log) if log else None)
+    recording = rollout(scenario, robot, seed=seed, log=Path(log) if log else None, keep=USED)
     return result(scenario, robot, recording, "rollout", seed, time.perf_counter() - begin)
 
 

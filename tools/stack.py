@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 
 from config.scenario import Scenario
@@ -42,8 +42,12 @@ def rollout(
     progress: Callable[[float], None] | None = None,
     stop: Callable[[], bool] = lambda: False,
     watch: Callable[[SimPlant, Recording], None] | None = None,
+    keep: Collection[Channel] | None = None,
 ) -> Recording:
-    """Run a scenario with all processes in this one; every message is recorded. `watch` is called after each tick."""
+    """Run a scenario with all processes in this one; every message is recorded, or those of the channels to `keep`.
+
+    `watch` is called after each tick.
+    """
     recording = Recording()
     writer = LogWriter(log) if log else None
     if writer is not None:
@@ -51,7 +55,8 @@ def rollout(
     start = time.time_ns() // 1000
 
     def observe(channel: Channel, message: Message) -> None:
-        recording.add(channel, message)
+        if keep is None or channel in keep:
+            recording.add(channel, message)
         if writer is not None:
             writer.write(channel, message, start)
 
