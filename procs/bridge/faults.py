@@ -29,7 +29,7 @@ from procs.wire.unwrap import rewrap, unwrap
 Array = NDArray[np.float64]
 GOOD, BAD, LOST = 0, 1, 2
 SLACK = 0.5  # of the top speed: share of the motion that old and new velocity need not explain
-MOST = 0.95  # of a tick's motion at top speed: bound of that share, however long nothing was believed
+MOST = 0.8  # of a tick's motion at top speed: bound of that share, however long nothing was believed
 FASTEST = 1.5  # of the top speed: a faster reading is nonsense
 STALE_TORQUE = 0.25  # of the torque limit: a change of the wanted torque that no robot answers with equal bytes
 JUMP, FAST, FIRST, STALE, START = (
@@ -128,12 +128,14 @@ class Sensing:
         ticks = self.bad + 1.0
         confirmed = self._near(q, qd, self._candidate[0], self._candidate[1], 1.0)
         reachable = np.abs(q - self.q) <= self._tick * ticks + self._quanta
-        before = self._near(q, qd, self._before[0], self._before[1], ticks + self._before[2])
+        before = self._near(q, qd, self._before[0], self._before[1], ticks + self._before[2], SLACK)
         return np.where(self.known, before | (confirmed & reachable), confirmed)
 
-    def _near(self, q: Array, qd: Array, q0: Array, qd0: Array, ticks: ArrayLike) -> NDArray[np.bool_]:
+    def _near(
+        self, q: Array, qd: Array, q0: Array, qd0: Array, ticks: ArrayLike, most: float = MOST
+    ) -> NDArray[np.bool_]:
         ticks = np.asarray(ticks)
-        reach = np.minimum(SLACK * ticks, MOST) * self._tick + self._quanta
+        reach = np.minimum(SLACK * ticks, most) * self._tick + self._quanta
         step, dt = q - q0, self.robot.dt * ticks
         return (np.abs(step - 0.5 * (qd + qd0) * dt) <= reach) & (np.abs(step - qd0 * dt) <= 2 * reach)
 

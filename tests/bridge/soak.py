@@ -157,7 +157,7 @@ def soak(packets, share=0.01, seed=1, progress=lambda result: None, commands=WAL
         rx = hardware.bus_faults.spi(board, good, hardware.seq)
         if hardware.seq * robot.dt >= BEGIN:
             for way in EXTRA:
-                if before[board] and rng.random() < share / len(WAYS):
+                if before[board] and len(rx) == len(good) and rng.random() < share / len(WAYS):
                     rx = way(rng, rx, before[board])
                     hit[way.__name__] += 1
         before[board].append(good)

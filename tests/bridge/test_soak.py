@@ -150,3 +150,16 @@ def test_a_good_sample_is_believed_after_a_wrong_velocity_that_was_small_enough(
     bench.shafts.q[1] -= 0.012  # rad in a tick: 6 rad/s the other way
     bench.shafts.qd[1] = -6.0
     assert not bench.run(1).fault.any()
+
+
+def test_an_old_sample_near_the_one_before_the_last_is_not_believed(running, robot):
+    bench = running(robot)
+    bench.loop.latch = lambda reason: None
+    path = [(2.68, -5.6), (2.663, -9.3), (2.64, -12.7)]  # a knee that speeds up, rad and rad/s
+    bench.shafts.shake = 0.0
+    for q, qd in [(2.69, -1.2), *path]:
+        bench.shafts.q[2], bench.shafts.qd[2] = q, qd
+        bench.run(1)
+    bench.shafts.q[2], bench.shafts.qd[2] = path[0]
+    joints = bench.run(1)
+    assert joints.fault[2] == 1 and bench.plant.sensing.q[2] == pytest.approx(path[-1][0], abs=1e-3)
