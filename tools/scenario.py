@@ -84,6 +84,7 @@ def run_one(
 def sweep(args: argparse.Namespace, console: Console) -> int:
     """Seeds in parallel processes: pass rate and spread of every metric."""
     results = []
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # also where a shell has it ignored for us
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(os.cpu_count(), mp_context=context, initializer=_ignore_interrupt) as pool:
         jobs = [pool.submit(run_one, args.file, args.robot, args.set, seed, None) for seed in range(1, args.seeds + 1)]

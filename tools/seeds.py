@@ -194,6 +194,7 @@ def main() -> int:
     args = parser().parse_args()
     if args.seeds < 1 or args.jobs < 1:
         parser().error("--seeds and --jobs need at least 1")
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # also where a shell has it ignored for us
     console = Console(width=None if sys.stdout.isatty() else 120)
     begin = time.perf_counter()
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 
 import numpy as np
@@ -18,6 +19,9 @@ from procs.wire.mit_motors import MOTORS
 from procs.wire.spine import ENABLE, ESTOP_MARK, JOINTS, PER_BOARD
 
 DISTRUST = 3  # exchanges from enable to the drives' second answer: edge cycle, stale reply, answer to the enter frame
+HISTORY = 16  # replies of a board that are remembered, to know an old one when it comes again
+MOVED = 0.01  # rad: nearer to the last reply an old one may be a joint at rest, and does no harm
+REPLAYED = "an old reply once more"
 MIT_STOPS = {1: "abad", 2: "hip"}  # data flags of MIT's firmware
 
 
@@ -58,6 +62,8 @@ class SpineDrives:
         self._on: NDArray[np.bool_] = np.zeros(len(self.boards), bool)
         self._since = np.full(len(self.boards), DISTRUST)  # exchanges since a board's last enable
         self._last = [b""] * len(self.boards)
+        self._seen: list[deque[bytes]] = [deque(maxlen=HISTORY) for _ in self.boards]
+        self._at: NDArray[np.float64] = np.full((len(self.boards), PER_BOARD), np.nan)  # rad, of the last sound reply
 
     def assume_on(self) -> None:
         """Nothing to do: the enable flag is a level, and the boards know what they have enabled."""
@@ -99,10 +105,27 @@ class SpineDrives:
             np.array([bool(r) and r == last for r, last in zip(replies, self._last, strict=True)])[self._board_of],
             (self._since < DISTRUST)[self._board_of],
         )
+        self._refuse_replays(raw, data, replies)
         self._last = replies
         self._flags(raw, data)
         self._judge(raw, data, replies)
         return raw
+
+    def _refuse_replays(self, raw: RawState, data: spine.RobotData, replies: list[bytes]) -> None:
+        """A reply that equals an earlier one, but not the last, is old: moving joints do not meet again to the bit."""
+        for board, (reply, last, seen) in enumerate(zip(replies, self._last, self._seen, strict=True)):
+            if data.reasons[board] is not None:
+                continue
+            q = data.q[PER_BOARD * board : PER_BOARD * (board + 1)]
+            if reply != last and reply in seen and np.abs(q - self._at[board]).max() > MOVED:
+                mine = self._board_of == board
+                raw.valid = raw.valid & ~mine
+                self.counts.reject(REPLAYED)
+                for j in np.flatnonzero(mine).tolist():
+                    raw.why[j] = REPLAYED
+                continue
+            seen.append(reply)
+            self._at[board] = q
 
     def _flags(self, raw: RawState, data: spine.RobotData) -> None:
         """Torques and soft stops of Scotty's boards, soft stops and e-stop of MIT's."""
