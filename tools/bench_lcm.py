@@ -12,7 +12,7 @@ import numpy as np
 import yaml
 
 from config.load import load_robot, load_scenario, robot_text
-from lcmtypes.channels import MOTION_COMMAND, PIPELINE, PROC_HEALTH
+from lcmtypes.channels import PIPELINE, PROC_HEALTH
 from procs.runtime.bus import Bus
 from procs.runtime.logs import raw_events, read_log
 from tools.launch import ROOT, Launcher, private_url
@@ -100,8 +100,7 @@ def losses(log: Path) -> dict[str, Any]:
     """Ticks that processes missed, and messages that were sent but are not in the log."""
     health, count = reports(log), recorded(log)
     ticks = health["sim"][-1].ticks
-    # In a scenario the plant sends motion_command too.
-    sent = {c.name: ticks for c in PIPELINE if c.by in ("plant", "sim") or c is MOTION_COMMAND}
+    sent = {c.name: ticks for c in PIPELINE if c.by in ("plant", "sim")}
     for name, spec in SPECS.items():
         sent.update({c.name: health[name][-1].ticks for c in spec.writes if c.name != "mpc_debug"})
     lost = {name: n - count[name] for name, n in sent.items()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from functools import cache
 
 # From each mode the modes that can follow it. `damping` is where faults lead, `estop` where the button leads.
 EDGES: dict[str, tuple[str, ...]] = {
@@ -31,6 +32,12 @@ def path(start: str, target: str) -> list[str]:
 
     Empty if there is none or it is reached.
     """
+    return list(_path(start, target))
+
+
+@cache
+def _path(start: str, target: str) -> tuple[str, ...]:
+    """`path`, found once for each pair."""
     queue, came = deque([start]), {start: start}
     while queue:
         mode = queue.popleft()
@@ -39,12 +46,12 @@ def path(start: str, target: str) -> list[str]:
             while mode != start:
                 chain.append(mode)
                 mode = came[mode]
-            return chain[::-1]
+            return tuple(chain[::-1])
         for following in EDGES[mode]:
             if following not in came and (mode != "shutdown" or mode == start):
                 came[following] = mode
                 queue.append(following)
-    return []
+    return ()
 
 
 class ModeMachine:
