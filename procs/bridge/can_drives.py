@@ -1,4 +1,4 @@
-"""Motors on CAN buses: every tick a command to each, and its reply. The protocol's own ways are in can_protocols."""
+"""Motors on CAN buses: every tick a command to each, and its reply. What protocols do is in can_protocol.py."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from config.bus import JointWiring
 from procs.bridge import clock
 from procs.bridge.can_bus import Link
-from procs.bridge.can_protocols import Heard, Protocol
+from procs.bridge.can_protocol import Heard, Protocol
 from procs.bridge.joint_map import DriveCommand
 from procs.bridge.raw import BusCounts, RawState
 from procs.wire.frame import CanFrame

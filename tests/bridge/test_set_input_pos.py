@@ -7,7 +7,8 @@ import pytest
 
 from config.bus import CanBus, CanLine
 from procs.bridge.can_bus import bus_load
-from procs.bridge.can_protocols import PROTOCOLS, GimPositionProtocol, GimProtocol
+from procs.bridge.can_gim6010 import GimPositionProtocol, GimProtocol
+from procs.bridge.can_protocols import PROTOCOLS
 from procs.bridge.joint_map import DriveCommand
 from procs.wire import gim6010
 from tests.contract.twins import hold, plant, robot_on
