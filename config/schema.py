@@ -74,7 +74,7 @@ class Legs(Section):
 
 
 class Actuator(Section):
-    """A drive, joint side unless the name says motor. Electrical model: mini_cheetah.md section 10."""
+    """A drive, joint side unless the name says motor. Electrical model: ActuatorModel.h of Cheetah-Software."""
 
     gear: Positive  # motor turns per joint turn
     torque_max: Positive  # N m, what the packer allows

@@ -26,7 +26,7 @@ class ImuModel:
     """IMU at its mount, in body axes (the mounting rotation is taken off already, as a driver does).
 
     The specific force is the mean over the tick: change of the mount's velocity / period - gravity, in body axes at the
-    tick's end. Noise is uniform (mini_cheetah.md section 10), biases are drawn once per run.
+    tick's end. Noise is uniform (as in Cheetah-Software's ImuSimulator), biases are drawn once per run.
     """
 
     def __init__(self, robot: Robot, rng: np.random.Generator, noisy: bool) -> None:

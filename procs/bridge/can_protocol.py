@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any
 from typing import Protocol as Interface
@@ -75,25 +76,25 @@ class Protocol(Interface):
         """Raw state of what was heard."""
 
 
-class Base:
+class Base(ABC):
     """Who answers, in words common to all."""
 
     torque_measured = True
 
-    def begin(self) -> None:
-        """Nothing is kept from one command to the next."""
+    def begin(self) -> None:  # noqa: B027 - most protocols keep nothing
+        """A new run; nothing is kept from one command to the next."""
 
     def answered(self, frame: CanFrame) -> bool:
         """Whether a drive answers this frame of ours."""
         return True
 
+    @abstractmethod
     def answers(self, line: int, frame: CanFrame, joints: Joints) -> int | None:
         """Joint whose reply this is."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _is_command(self, line: int, frame: CanFrame, joints: Joints) -> bool:
         """Somebody else's command to one of our motors."""
-        raise NotImplementedError
 
     def unasked(self, line: int, frame: CanFrame, joints: Joints, counts: BusCounts) -> bool:
         """A frame between two ticks."""

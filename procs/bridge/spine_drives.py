@@ -32,8 +32,8 @@ class SpineDrives:
         self, boards: Sequence[Board], wires: Sequence[JointWiring], variant: str = "mit", reply_age: int = 0
     ) -> None:
         self.boards, self.counts = tuple(boards), BusCounts()
-        self.scotty = variant == "scotty"
-        self.torque_measured, self.reply_age = self.scotty, reply_age
+        self.flags_carry_torque = variant == "scotty"
+        self.torque_measured, self.reply_age = self.flags_carry_torque, reply_age
         n = len(wires)
         # Place of each joint in the boards' arrays; and back, for what is sent.
         self._place = np.array([PER_BOARD * w.line + JOINTS * w.id + j % JOINTS for j, w in enumerate(wires)])
@@ -130,7 +130,7 @@ class SpineDrives:
     def _flags(self, raw: RawState, data: spine.RobotData) -> None:
         """Torques and soft stops of Scotty's boards, soft stops and e-stop of MIT's."""
         flags = data.flags
-        if self.scotty:
+        if self.flags_carry_torque:
             tau, stops, ok = spine_scotty.unpack_torques(flags)
             good = ok.reshape(-1)[self._place]
             raw.torque = np.where(good, tau.reshape(-1)[self._place], 0.0)
@@ -144,9 +144,9 @@ class SpineDrives:
             mark = marks[place // JOINTS]
             if mark == "estop":
                 raw.faults[j] = [Fault("board's e-stop pin is low", "release the e-stop; check its cable")]
-            elif mark and not self.scotty and ("abad", "hip", "")[place % JOINTS] in mark.split(" and "):
+            elif mark and not self.flags_carry_torque and ("abad", "hip", "")[place % JOINTS] in mark.split(" and "):
                 raw.notes[j] = "soft stop: the board pushes back from its own limit"
-            elif mark and self.scotty:
+            elif mark and self.flags_carry_torque:
                 raw.notes[j] = f"soft stop of this leg ({mark}): the board pushes back from its own limit"
 
     def _judge(self, raw: RawState, data: spine.RobotData, replies: list[bytes]) -> None:

@@ -1,7 +1,7 @@
 """Linear Kalman filter of body position, body velocity and feet, decoupled by axis.
 
 State per world axis: [p, v, foot_0 .. foot_L-1]. All noises are equal in x, y and z of the world, so the 6+3L states of
-the reference (mini_cheetah.md section 6) fall into three filters of 2+L states, and x and y share one covariance.
+the reference (MIT's PositionVelocityEstimator.cpp) fall into three filters of 2+L states; x and y share a covariance.
 Measurements are scalar and independent, so they are applied one after the other without any matrix inverse.
 """
 

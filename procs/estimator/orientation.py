@@ -39,7 +39,7 @@ def _store(quat: np.ndarray, out: np.ndarray) -> None:
 
 @njit(cache=True)
 def follow_imu(attitude: Attitude, quat: np.ndarray) -> None:
-    """Take the IMU's quaternion, turned so that the first one has no yaw (mini_cheetah.md section 6)."""
+    """Take the IMU's quaternion, turned so that the first one has no yaw (OrientationEstimator.cpp of MIT)."""
     if attitude.started[0] == 0.0:
         yaw = quat_to_rpy(quat)[2]
         attitude.turn[0], attitude.turn[3] = math.cos(yaw / 2), -math.sin(yaw / 2)

@@ -1,6 +1,6 @@
 """Drive model at the physics step: command and joint state in, joint torque out. All joints in one call.
 
-The drive closes the PD loop itself (mini_cheetah.md section 10): demanded torque -> motor current -> voltage limit with
+The drive closes the PD loop itself (MIT's ActuatorModel.h): demanded torque -> motor current -> voltage limit with
 back-EMF -> motor torque limit -> gear, then viscous damping and dry friction of the joint.
 """
 

@@ -1,4 +1,4 @@
-"""Xiaomi CyberGear drive: 29-bit frames in, frames out, time in ticks (actuators.md section 2).
+"""Xiaomi CyberGear drive: 29-bit frames in, frames out, time in ticks (Xiaomi's CyberGear manual).
 
 Feedback positions saturate at the end of the range; parameters hold the position over all turns. It keeps the last
 command for ever unless a time-out was configured, speaks only when asked, and forgets zero and parameters at power-off.

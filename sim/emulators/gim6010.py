@@ -1,4 +1,4 @@
-"""GIM6010-8 / ODrive-style drive: 11-bit frames in, frames out, time in ticks (actuators.md section 3).
+"""GIM6010-8 / ODrive-style drive: 11-bit frames in, frames out, time in ticks (Steadywin's manual, chapter 4).
 
 Speaks by itself: heartbeat every 100 ms, encoder estimates every 10 ms. Positions are turns, torques N m at the ROTOR,
 except mit_control (0x08): rad and N m at the output. After an axis error the axis is idle, and inputs are ignored

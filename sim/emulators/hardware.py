@@ -5,6 +5,7 @@ tick(run, seq) -> imu_bytes() -> transfers (SPIne: exchange; CAN: send, receive)
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Protocol
 
@@ -41,7 +42,7 @@ class CanDrive(Protocol):
         """A fault of the drive; 0: gone."""
 
 
-class _Hardware:
+class _Hardware(ABC):
     """World, IMU and power-on, common to all buses."""
 
     def __init__(
@@ -91,11 +92,13 @@ class _Hardware:
         """Release the physics."""
         self.robot.plant.stop()
 
+    @abstractmethod
     def _power_on(self, rng: np.random.Generator) -> None:
-        raise NotImplementedError
+        """All electronics off and on again."""
 
+    @abstractmethod
     def _pass_time(self) -> None:
-        raise NotImplementedError
+        """What the electronics do by themselves in one tick."""
 
     def _mit_motor(self, joint: int, rng: np.random.Generator, quirks: MitQuirks, motor: int, ratio: float) -> MitMotor:
         shaft = Shaft(self.robot, joint, ratio)

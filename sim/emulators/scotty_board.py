@@ -1,4 +1,4 @@
-"""Scotty's STM32 board: the SPIne frame, six AK10-9 V2.0 drives, its own firmware (scotty.md section 6).
+"""Scotty's STM32 board: the SPIne frame, six AK10-9 V2.0 drives, its own firmware (main.c of its motor firmware).
 
 Strictly one after the other: bus 0 abad, hip, knee, then bus 1; after each frame 300 us of waiting, then the answer.
 The measured torques travel in the reply's flags. The belt of the knees (3:2) is the firmware's business.

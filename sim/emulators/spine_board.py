@@ -1,6 +1,6 @@
 """SPIne board of the Mini Cheetah: 132 bytes in, 132 bytes out, six MIT-mode drives behind it on two CAN buses.
 
-As the firmware does it (mini_cheetah.md section 2): a transfer clocks out the reply that was filled at the end of the
+As the firmware does it (SPIne's main.cpp): a transfer clocks out the reply that was filled at the end of the
 one before; then the board decodes, packs the CAN commands, fills the next reply from the CAN answers that had come by
 then, and only then sends to the drives. So a position read by the host is two transfers old.
 """

@@ -14,7 +14,7 @@ N = 4
 numbers = arrays(float, N, elements=st.floats(-40, 40))
 signs = arrays(int, N, elements=st.sampled_from([-1, 1]))
 ratios = arrays(float, N, elements=st.floats(0.1, 20))
-GOLDEN = (  # mini_cheetah.md section 2: q (0, -0.8, 1.6), qd (.1, .2, .3), kp 80, kd 1, tau (1, 2, 3), unscaled gains
+GOLDEN = (  # by MIT's rt_spi.cpp: q (0, -0.8, 1.6), qd (.1, .2, .3), kp 80, kd 1, tau (1, 2, 3), unscaled gains
     "0000000000000000bb214017bb21c0173e523fee3e52bfeecccdbdcccccdbdcccccdbe4ccccd3e4ceadcbeeeeadc3eee"
     "000042a0000042a0000042a0000042a0000042a0000042a000003f8000003f8000003f8000003f8000003f8000003f80"
     "0000bf800000bf800000c00000004000dfa4bff6dfa43ff6000100000001000000000000"

@@ -38,7 +38,7 @@ def test_stall_torque_is_the_motor_limit_behind_the_gear():
 
 
 def test_no_load_speed_leaves_no_torque_and_half_of_it_half_the_stall_current():
-    no_load = DRIVES.voltage / (DRIVES.back_emf * DRIVES.gear)  # 40 rad/s at gear 6: mini_cheetah.md section 10
+    no_load = DRIVES.voltage / (DRIVES.back_emf * DRIVES.gear)  # 40 rad/s at gear 6 (MIT's ActuatorModel.h)
     assert no_load[0] == pytest.approx(40.0)
     endless = DRIVES._replace(motor_torque_max=np.full(N, 1e9))
     for fraction in (1.0, 0.5):
@@ -91,5 +91,5 @@ def test_torque_is_always_within_every_limit(qd, wanted):
 
 def test_reflected_rotor_inertia_is_gear_squared_times_the_spin_inertia():
     abad, _hip, knee = ROBOT.actuators
-    assert rotor_inertia(abad) == pytest.approx(0.0023, abs=5e-5)  # mini_cheetah.md section 4
+    assert rotor_inertia(abad) == pytest.approx(0.0023, abs=5e-5)  # MIT's MiniCheetah.h: 6^2 x 63e-6
     assert rotor_inertia(knee) == pytest.approx(0.0055, abs=5e-5)

@@ -20,7 +20,7 @@ NO_NONSENSE = MitQuirks(wrong_first_reply=False)
 
 
 def test_the_wiring_is_that_of_the_table(spine_robot):
-    """MIT's own numbers (mini_cheetah.md, golden vector): q = (0, -0.8, 1.6) of every leg, in motor coordinates."""
+    """MIT's own numbers (rt_spi.cpp): q = (0, -0.8, 1.6) of every leg, in motor coordinates."""
     robot = EmulatedRobot(spine_robot, PlantOptions(), seed=1)
     q = np.array([0.0, -0.8, 1.6] * 4)
     motor = robot.turn * q + robot.offset
