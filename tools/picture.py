@@ -44,10 +44,7 @@ def draw(recording: Recording, robot: Robot, title: str, out: Path) -> Path:
         axis=1,
     )
     estimate = s.estimated("v_body")
-    commands = {m.seq: m for m in recording.of(MOTION_COMMAND)}
-    wanted = np.array(
-        [[commands[k].vx, commands[k].vy, commands[k].yaw_rate] if k in commands else [np.nan] * 3 for k in s.seq]
-    )
+    wanted = held_commands(recording, s.seq)
 
     figure = plt.figure(figsize=(14, 10), constrained_layout=True)
     grid = figure.add_gridspec(5, 2, width_ratios=(1, 2.2))
@@ -83,6 +80,13 @@ def draw(recording: Recording, robot: Robot, title: str, out: Path) -> Path:
     figure.savefig(out, dpi=90)
     plt.close(figure)
     return out
+
+
+def held_commands(recording: Recording, seq: np.ndarray) -> np.ndarray:
+    """Wanted vx, vy, yaw rate (ticks, 3) at the ticks `seq`: a motion_command holds until the next; NaN before all."""
+    sent = sorted(recording.of(MOTION_COMMAND), key=lambda m: m.seq)
+    rows = np.array([[np.nan] * 3, *([m.vx, m.vy, m.yaw_rate] for m in sent)])
+    return rows[np.searchsorted([m.seq for m in sent], seq, side="right")]
 
 
 def _path(axis: plt.Axes, true: np.ndarray, estimated: np.ndarray, yaw: np.ndarray) -> None:
