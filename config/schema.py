@@ -202,6 +202,10 @@ class Limits(Section):
     command_lost: Positive = 2.0  # s: stand
 
 
+# Kinds of operators by priority: a person before a program, the hand nearest to the robot first.
+SOURCES = {"gamepad": 40, "keyboard": 30, "dashboard": 20, "command": 10, "scenario": 0}
+
+
 class Control(Section):
     """Controller, gaits and gains."""
 
@@ -218,6 +222,7 @@ class Control(Section):
     mpc: Mpc
     foothold: Foothold
     limits: Limits
+    sources: dict[str, int] = SOURCES  # kind of operator -> priority; others have 0
     recover: Recover | None = None
     source: str
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from lcmtypes.message import DecodeError, Message, finite_block, raw_text, text
 
-FINGERPRINT = bytes.fromhex("0605eaa591a827bc")
+FINGERPRINT = bytes.fromhex("afaab0d9df7090f6")
 NOTHING = np.zeros(0)
 MOST = 4096  # no array of ours is longer
 
@@ -18,10 +18,10 @@ MOST = 4096  # no array of ours is longer
 class ModeState(Message):
     """The controller's state machine."""
 
-    __slots__ = ("mode", "target", "gait", "reason", "busy", "allowed", "phase", )
+    __slots__ = ("mode", "target", "gait", "reason", "source", "busy", "allowed", "phase", )
     TYPE = "mode_state_t"
-    FINGERPRINT = 0x0605eaa591a827bc
-    FIELDS = ("utime", "run", "seq", "used", "mode", "target", "gait", "reason", "busy", "allowed", "phase",)
+    FINGERPRINT = 0xafaab0d9df7090f6
+    FIELDS = ("utime", "run", "seq", "used", "mode", "target", "gait", "reason", "source", "busy", "allowed", "phase",)
 
     utime: int  # us: seq * period in simulation, CLOCK_MONOTONIC on hardware; copied down the pipeline
     run: int  # the plant's run; a new one resets every core
@@ -31,6 +31,7 @@ class ModeState(Message):
     target: str
     gait: str
     reason: str  # why the last request was refused or the mode forced
+    source: str  # the operator that is obeyed, empty: none
     busy: int
     allowed: list[str]
     phase: float  # 0..1 of the gait
@@ -44,6 +45,7 @@ class ModeState(Message):
         self.target = ""
         self.gait = ""
         self.reason = ""
+        self.source = ""
         self.busy = 0
         self.allowed = []
         self.phase = 0.0
@@ -56,6 +58,7 @@ class ModeState(Message):
             raw_text(self.target),
             raw_text(self.gait),
             raw_text(self.reason),
+            raw_text(self.source),
             pack(">bi", self.busy, len(self.allowed)),
             *map(raw_text, self.allowed),
             pack(">d", self.phase),
@@ -77,6 +80,7 @@ class ModeState(Message):
             target_, at = text(data, at)
             gait_, at = text(data, at)
             reason_, at = text(data, at)
+            source_, at = text(data, at)
             busy_, num_allowed_, = unpack_from(">bi", data, at)
             at += 5
             if not 0 <= num_allowed_ <= MOST:
@@ -98,6 +102,7 @@ class ModeState(Message):
             self.target = target_
             self.gait = gait_
             self.reason = reason_
+            self.source = source_
             self.busy = busy_
             self.allowed = allowed_
             self.phase = phase_

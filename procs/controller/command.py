@@ -9,9 +9,9 @@ import numpy as np
 
 from config.schema import Gait
 from lcmtypes.generated import MotionCommand
+from procs.controller.operators import MOST, Operators, Source
 from procs.model.robot import Robot
 
-SOURCES = 16  # operators remembered
 SHOWN = 40  # characters of an unknown name that are repeated
 
 
@@ -27,7 +27,8 @@ class Wanted:
     pitch: float = 0.0  # rad
     gait: str = ""
     request: str = ""  # the mode some operator newly asks for in this tick; empty: nothing new
-    age: float = math.inf  # s since the command last changed its counter
+    age: float = math.inf  # s since the operator that is obeyed said something new
+    source: str = ""  # the operator that is obeyed
     complaint: str = ""  # what is wrong with the command
 
     def still(self) -> bool:
@@ -36,21 +37,22 @@ class Wanted:
 
 
 class CommandFilter:
-    """Clamps and slews motion_command. Its age is counted in ticks of the pipeline: operators' clocks may differ."""
+    """Clamps and slews the motion_command of the operator that is obeyed."""
 
     def __init__(self, robot: Robot) -> None:
         control = robot.description.control
         self._limits, self._gaits = control.limits, control.gaits
         self._default_gait, self._height = control.default_gait, control.nominal_height
         self._dt = robot.dt
+        self._operators = Operators(robot)
         self.reset()
 
     def reset(self) -> None:
         """A new run."""
         self.wanted = Wanted(height=self._height, gait=self._default_gait)
-        self._key: tuple[str, int, int, int] | None = None
+        self._operators.reset()
         self._modes: dict[str, str] = {}  # source -> the mode it holds
-        self._first = True
+        self._ignored = ""
 
     def lost(self) -> bool:
         """No fresh command for so long that walking must end."""
@@ -61,16 +63,20 @@ class CommandFilter:
         w, lim, dt = self.wanted, self._limits, self._dt
         vx = vy = yaw_rate = 0.0
         height, roll, pitch = w.height, w.roll, w.pitch
-        w.request = ""
-        if command is not None and self._take(command, run):
-            w.request = self._request(command)
-            self._choose_gait(command.gait)
-            height, roll, pitch = command.height or self._height, command.roll, command.pitch
-            if moving and not command.height:
+        new = self._operators.update(command, run)
+        chosen, before = self._operators.chosen, w.source
+        w.age, w.source = self._operators.age, chosen.name if chosen is not None and self._operators.fresh else ""
+        if w.source != before:
+            self._ignored = ""
+        w.request = self._request(new, chosen)
+        if chosen is not None and w.age < math.inf:
+            asked = chosen.command
+            self._choose_gait(asked.gait)
+            height, roll, pitch = asked.height or self._height, asked.roll, asked.pitch
+            if moving and not asked.height:
                 height = self._gaits[w.gait].height or self._height
-            if moving and w.age <= lim.command_timeout:
-                vx, vy, yaw_rate = command.vx, command.vy, command.yaw_rate
-        self._first = False
+            if moving and self._operators.fresh and not chosen.overruled:
+                vx, vy, yaw_rate = asked.vx, asked.vy, asked.yaw_rate
         gait: Gait = self._gaits[w.gait]
         w.goal = np.array([_clamp(vx, gait.vx or lim.vx), _clamp(vy, lim.vy)])
         change = w.goal - w.velocity
@@ -82,31 +88,28 @@ class CommandFilter:
         w.pitch = _slew(w.pitch, _clamp(pitch, lim.pitch), lim.attitude_rate * dt)
         return w
 
-    def _take(self, command: MotionCommand, run: int) -> bool:
-        """Count the age; False for what is left over from an earlier run (its age is unknown) and for nonsense."""
-        key = (command.source, command.run, command.seq, command.utime)
-        if self._first and command.run != run:
-            self._key = key
-        elif key != self._key and command.finite():
-            self._key, self.wanted.age = key, 0.0
-        else:
-            self.wanted.age += self._dt
-        return self.wanted.age < math.inf and command.finite()
+    def _request(self, new: Source | None, chosen: Source | None) -> str:
+        """The mode if its source did not hold it before: a target is held by each operator for himself.
 
-    def _request(self, command: MotionCommand) -> str:
-        """The mode if its source did not hold it before: a target is held by each operator for himself."""
-        if not command.mode or self._modes.get(command.source) == command.mode:
+        Who is not obeyed is told so.
+        """
+        if new is None or not new.command.mode or self._modes.get(new.name) == new.command.mode:
             return ""
-        if command.source not in self._modes and len(self._modes) >= SOURCES:
+        if new.name not in self._modes and len(self._modes) >= MOST:
             del self._modes[next(iter(self._modes))]
-        self._modes[command.source] = command.mode
-        return command.mode
+        self._modes[new.name] = new.command.mode
+        if new is chosen or chosen is None:
+            self._ignored = ""
+            return new.command.mode
+        self._ignored = f"{new.name[:SHOWN]} is not obeyed: {chosen.name[:SHOWN]} is in control"
+        return ""
 
     def _choose_gait(self, name: str) -> None:
         if name in self._gaits:
             self.wanted.gait = name
         known = not name or name in self._gaits
-        self.wanted.complaint = "" if known else f"no gait {name[:SHOWN]!r}; there are {', '.join(self._gaits)}"
+        unknown = "" if known else f"no gait {name[:SHOWN]!r}; there are {', '.join(self._gaits)}"
+        self.wanted.complaint = unknown or self._ignored
 
 
 def _clamp(value: float, limits: tuple[float, float]) -> float:

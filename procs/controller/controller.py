@@ -211,7 +211,7 @@ class Controller:
         machine, state = self.machine, ModeState()
         walking = machine.mode == "walk"
         state.mode, state.target, state.busy = machine.mode, machine.target, int(machine.busy)
-        state.reason = machine.reason
+        state.reason, state.source = machine.reason, wanted.source
         state.allowed = machine.allowed()
         state.gait = self.walk.gait.name if walking else wanted.gait
         state.phase = self.walk.gait.phase(t) if walking else 0.0
