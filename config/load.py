@@ -10,6 +10,7 @@ import yaml
 from pydantic import BaseModel, ValidationError
 
 from config.checks import check_sections
+from config.live import check_live, live_parameters, with_values
 from config.paths import alternatives, apply_override, known_keys, nearest, type_at
 from config.problems import Absent, ConfigError, Problem
 from config.scenario import Scenario
@@ -46,9 +47,23 @@ def parse_robot(text: str, overrides: Sequence[str] = (), where: str = "robot de
     data, problems = _prepare(RobotDescription, text, overrides, where)
     description, more = _validate(RobotDescription, data)
     problems += more + check_sections(_valid_sections(data) if description is None else dict(description))
+    if description is not None and not problems:
+        problems += _check_live(description)
     if problems or description is None:
         raise ConfigError(where, problems)
     return description
+
+
+def _check_live(description: RobotDescription) -> list[Problem]:
+    """The live parameters themselves, and the description at both ends of their ranges."""
+    problems = list(check_live(description))
+    for end in ("min", "max") if description.live and not problems else ():
+        values = {name: getattr(p, f"{end}imum") for name, p in live_parameters(description).items()}
+        data = with_values(description, values).model_dump(mode="json")
+        there, more = _validate(RobotDescription, data)
+        more += [] if there is None else check_sections(dict(there))
+        problems += [Problem(f"live: at {end} {p.path}", p.value, p.allowed) for p in more]
+    return problems
 
 
 def robot_text(name_or_path: str | Path, overrides: Sequence[str] = ()) -> str:
@@ -100,7 +115,22 @@ def _prepare(root: type[BaseModel], text: str, overrides: Sequence[str], where: 
     data, problems = read_yaml(text)
     if data is None:
         raise ConfigError(where, problems)
-    return data, problems + [p for p in (apply_override(root, data, override) for override in overrides) if p]
+    for override in overrides:
+        problems += [p for p in (apply_override(root, data, one) for one in _overlay(override)) if p]
+    return data, problems
+
+
+def _overlay(override: str) -> list[str]:
+    """One override, or those of an overlay file given as `@FILE`: a mapping of dotted names to values."""
+    if not override.startswith("@"):
+        return [override]
+    try:
+        values, problems = read_yaml(Path(override[1:]).read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(override, [Problem("file", override[1:], f"cannot be read: {error}")]) from error
+    if values is None or problems:
+        raise ConfigError(override, problems)
+    return as_overrides(values)
 
 
 def _validate(root: type[Model], data: object) -> tuple[Model | None, list[Problem]]:

@@ -54,6 +54,7 @@ class Command(Section):
     pitch: Number | None = None
     estop: bool | None = None
     reset: bool | None = None
+    parameters: dict[str, Number] = Field(default_factory=dict)  # live parameters to set, one a tick in this order
 
 
 class Push(Section):

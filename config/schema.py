@@ -289,6 +289,14 @@ class Sim(Section):
     source: str
 
 
+class Live(Section):
+    """Range of a number, or of each element of a vector, that may be changed while the robot runs."""
+
+    min: Number
+    max: Number
+    ramp: NonNegative | None = None  # s from the old value to the new; None: 0.5 for gains, else at once
+
+
 class RobotDescription(Section):
     """One robot."""
 
@@ -303,3 +311,4 @@ class RobotDescription(Section):
     safety: Safety
     sim: Sim
     bus: Bus | None = None  # None: simulated only
+    live: dict[str, Live] = Field(default_factory=dict)  # dotted name, as in --set

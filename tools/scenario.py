@@ -19,17 +19,19 @@ from typing import Any
 
 import numpy as np
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
+from config.live import live_parameters
 from config.load import ConfigError, load_robot, load_scenario
-from config.scenario import Scenario
+from config.problems import Problem
+from config.scenario import BUS_KINDS, Scenario
 from config.schema import RobotDescription
 from procs.model.robot import Robot
 from procs.runtime.bus import BusError
 from procs.runtime.logs import LogError
 from tools.metrics import USED, failures, metrics
+from tools.progress import bar
 from tools.recording import Recording
-from tools.stack import rollout
+from tools.stack import PLANTS, plant_of, rollout
 from tools.tables import print_result, print_sweep
 from tools.video import VIEWS, Video, VideoError
 
@@ -47,7 +49,24 @@ def load(path: str, robot: str | None, overrides: list[str]) -> tuple[Scenario, 
     for_scenario, for_robot = split_overrides(overrides)
     scenario = load_scenario(path, for_scenario)
     for_robot = [f"{key}={json.dumps(value)}" for key, value in scenario.set.items()] + for_robot
-    return scenario, load_robot(robot or scenario.robot, for_robot), for_robot
+    description = load_robot(robot or scenario.robot, for_robot)
+    problems = unsettable(scenario, description)
+    if problems:
+        raise ConfigError(path, problems)
+    return scenario, description, for_robot
+
+
+def unsettable(scenario: Scenario, description: RobotDescription) -> list[Problem]:
+    """Parameters of the commands that this robot does not let be changed while it runs."""
+    live, problems = live_parameters(description), []
+    for i, command in enumerate(scenario.commands):
+        for name, value in command.parameters.items():
+            path, parameter = f"commands.{i}.parameters.{name}", live.get(name)
+            if parameter is None:
+                problems.append(Problem(path, value, f"not marked live in {description.name}: see its section `live`"))
+            elif not parameter.minimum <= value <= parameter.maximum:
+                problems.append(Problem(path, value, f"want {parameter.minimum:g} to {parameter.maximum:g}"))
+    return problems
 
 
 def result(
@@ -70,15 +89,32 @@ def result(
 
 
 def run_one(
-    path: str, robot_name: str | None, overrides: list[str], seed: int | None, log: str | None
-) -> dict[str, Any]:
+    path: str, robot_name: str | None, overrides: list[str], seed: int | None, log: str | None,
+    plant: str | None = None,
+) -> dict[str, Any]:  # fmt: skip
     """One rollout in this process; also what worker processes of a sweep run."""
     scenario, description, _ = load(path, robot_name, overrides)
     robot = Robot(description)
     seed = scenario.seed if seed is None else seed
     begin = time.perf_counter()
-    recording = rollout(scenario, robot, seed=seed, log=Path(log) if log else None, keep=USED)
-    return result(scenario, robot, recording, "rollout", seed, time.perf_counter() - begin)
+    plant = _plant(scenario, plant)
+    recording = rollout(scenario, robot, seed=seed, log=Path(log) if log else None, keep=USED, plant=plant)
+    return result(scenario, robot, recording, _named("rollout", plant), seed, time.perf_counter() - begin)
+
+
+def _plant(scenario: Scenario, asked: str | None) -> str:
+    """What the scenario runs on; ConfigError where that cannot do its faults."""
+    needed = plant_of(scenario)
+    if asked == "sim" and needed != "sim":
+        kinds = ", ".join(sorted({f.kind for f in scenario.faults if f.kind in BUS_KINDS}))
+        raise ConfigError(
+            f"scenario {scenario.name}", [Problem("faults", kinds, "the simulator has no bus: use --plant emulated")]
+        )
+    return asked or needed
+
+
+def _named(runner: str, plant: str) -> str:
+    return runner if plant == "sim" else f"{runner}, {plant}"
 
 
 def sweep(args: argparse.Namespace, console: Console) -> int:
@@ -87,7 +123,8 @@ def sweep(args: argparse.Namespace, console: Console) -> int:
     signal.signal(signal.SIGINT, signal.default_int_handler)  # also where a shell has it ignored for us
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(os.cpu_count(), mp_context=context, initializer=_ignore_interrupt) as pool:
-        jobs = [pool.submit(run_one, args.file, args.robot, args.set, seed, None) for seed in range(1, args.seeds + 1)]
+        given = args.file, args.robot, args.set
+        jobs = [pool.submit(run_one, *given, seed, None, args.plant) for seed in range(1, args.seeds + 1)]
         with bar(console) as progress:
             task = progress.add_task("seeds", total=len(jobs))
             try:
@@ -110,18 +147,6 @@ def _ignore_interrupt() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def bar(console: Console) -> Progress:
-    """Our progress bar."""
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.percentage:3.0f} %"),
-        TimeRemainingColumn(),
-        console=console,
-        transient=True,
-    )
-
-
 def write_json(path: str | None, values: object) -> None:
     """Write metrics; NaN cannot occur (a null stands for what is missing)."""
     if path:
@@ -139,6 +164,7 @@ def single(args: argparse.Namespace, console: Console) -> int:
     scenario, description, for_robot = load(args.file, args.robot, args.set)
     robot = Robot(description)
     seed = scenario.seed if args.seed is None else args.seed
+    plant = _plant(scenario, args.plant)
     log = Path(args.log) if args.log else None
     interrupted: list[bool] = []
     signal.signal(signal.SIGINT, lambda *_: interrupted.append(True))
@@ -164,7 +190,7 @@ def single(args: argparse.Namespace, console: Console) -> int:
                 progress=show,
                 stop=lambda: bool(interrupted),
                 url=args.lcm_url,
-                plant=args.plant,
+                plant=plant,
             )
         else:
             recording = rollout(
@@ -176,9 +202,9 @@ def single(args: argparse.Namespace, console: Console) -> int:
                 progress=show,
                 stop=lambda: bool(interrupted),
                 watch=video.watch if video else None,
+                plant=plant,
             )
-    runner = args.runner if args.plant == "sim" else f"{args.runner}, {args.plant}"
-    values = result(scenario, robot, recording, runner, seed, time.perf_counter() - begin)
+    values = result(scenario, robot, recording, _named(args.runner, plant), seed, time.perf_counter() - begin)
     if interrupted:
         values["passed"] = False
         values["failures"].insert(0, "interrupted")
@@ -219,9 +245,8 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--gui", action="store_true", help="PyBullet's window")
     p.add_argument(
         "--plant",
-        choices=("sim", "emulated"),
-        default="sim",
-        help="lcm runner: the simulator, or the hardware bridge to emulated boards and motors",
+        choices=PLANTS,
+        help="the simulator, or the hardware bridge on emulated boards and motors (default: what the scenario needs)",
     )
     p.add_argument("--lcm-url", help="for --runner lcm (default: a private group)")
     return p
@@ -236,8 +261,6 @@ def main() -> int:
             parser().error("--video needs the rollout runner and a single run, without --seeds")
         if args.camera and not args.video:
             parser().error("--camera belongs to --video")
-        if args.plant != "sim" and args.runner != "lcm":
-            parser().error(f"--plant {args.plant} needs --runner lcm")
         if args.seeds is not None:
             if args.seeds < 1 or args.runner != "rollout" or args.log or args.gui:
                 parser().error("--seeds N needs N >= 1 and the rollout runner, without --log and --gui")

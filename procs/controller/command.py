@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from config.schema import Gait
+from config.schema import Control, Gait
 from lcmtypes.generated import MotionCommand
 from procs.controller.operators import MOST, Operators, Source
 from procs.model.robot import Robot
@@ -41,8 +41,8 @@ class CommandFilter:
 
     def __init__(self, robot: Robot) -> None:
         control = robot.description.control
-        self._limits, self._gaits = control.limits, control.gaits
-        self._default_gait, self._height = control.default_gait, control.nominal_height
+        self._limits, self._default_gait = control.limits, control.default_gait
+        self.tune(control)
         self._dt = robot.dt
         self._operators = Operators(robot)
         self.reset()
@@ -53,6 +53,10 @@ class CommandFilter:
         self._operators.reset()
         self._modes: dict[str, str] = {}  # source -> the mode it holds
         self._ignored = ""
+
+    def tune(self, control: Control) -> None:
+        """Other live parameters."""
+        self._gaits, self._height = control.gaits, control.nominal_height
 
     def lost(self) -> bool:
         """No fresh command for so long that walking must end."""
@@ -93,6 +97,8 @@ class CommandFilter:
 
         Who is not obeyed is told so.
         """
+        if new is not None and not new.command.mode:
+            self._modes.pop(new.name, None)  # it asks for nothing: what it asks for next is new, also the same again
         if new is None or not new.command.mode or self._modes.get(new.name) == new.command.mode:
             return ""
         if new.name not in self._modes and len(self._modes) >= MOST:

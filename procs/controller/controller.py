@@ -15,6 +15,8 @@ from lcmtypes.channels import (
     MODE_STATE,
     MOTION_COMMAND,
     MPC_DEBUG,
+    PARAMETER_REQUEST,
+    PARAMETER_RESPONSE,
     RESET,
 )
 from lcmtypes.generated import BodyState, ContactPlan, LegCommand, LegState, ModeState, MotionCommand, MpcDebug
@@ -26,8 +28,10 @@ from procs.controller.modes import DRIVEN, FORCED, ModeMachine
 from procs.controller.postures import ON_PD, Postures
 from procs.model.robot import Robot
 from procs.runtime.estop import EstopLatch
+from procs.runtime.parameters import LiveParameters
 from procs.runtime.spec import Inputs, Outputs, ProcessSpec, latest, same
 
+NAME = "controller"
 STAND_GAIT = "stand"  # in which walking ends
 
 WARM_UP = 10.0  # s of made-up time at most
@@ -39,7 +43,9 @@ class Controller:
 
     def __init__(self, robot: Robot) -> None:
         """Raises ConfigError if the description lacks what the modes need."""
-        self.robot, self.control = robot, robot.description.control
+        self.robot = robot
+        self.parameters = LiveParameters(robot, NAME)
+        self.control = robot.description.control
         gait = self.control.gaits.get(STAND_GAIT)
         if gait is None or gait.duty < 1.0:
             found = Absent("missing") if gait is None else f"duty {gait.duty:g}"
@@ -56,6 +62,8 @@ class Controller:
 
     def reset(self) -> None:
         """A new run of the plant: idle, nothing asked."""
+        self.parameters.reset()
+        self._tune(0.0)
         self.machine.reset()
         self.filter.reset()
         self.guards.reset()
@@ -72,6 +80,9 @@ class Controller:
     def _step(self, inputs: Inputs) -> Outputs:
         legs, machine = inputs[LEG_STATE], self.machine
         t = legs.utime * 1e-6
+        answer, changed = self.parameters.update(inputs[PARAMETER_REQUEST], legs.run)
+        if changed:
+            self._tune(t)
         self.guards.look(inputs[BODY_STATE], legs)
         walking_on = machine.mode == "walk" and not machine.busy
         wanted = self.filter.update(inputs[MOTION_COMMAND], legs.run, walking_on)
@@ -84,7 +95,14 @@ class Controller:
         if not command.finite():
             self._damp("the result was not finite")
             plan, debug, command = self._behave(t, wanted, inputs)
-        return [plan, self._mode_state(t, wanted), debug, command]
+        return [plan, self._mode_state(t, wanted), debug, answer, command]
+
+    def _tune(self, t: float) -> None:
+        """Hand the live parameters on."""
+        control = self.control = self.parameters.description.control
+        self.filter.tune(control)
+        self.postures.tune(control)
+        self.walk.tune(control, t)
 
     # -- requests and faults ------------------------------------------------------------------------------------------
 
@@ -241,7 +259,8 @@ class Controller:
 
 
 SPEC = ProcessSpec(
-    name="controller", trigger=LEG_STATE,
-    reads=(same(BODY_STATE), latest(MOTION_COMMAND), latest(ESTOP), latest(RESET), latest(JOINT_TEST)),
-    writes=(CONTACT_PLAN, MODE_STATE, MPC_DEBUG, LEG_COMMAND), core=Controller,
+    name=NAME, trigger=LEG_STATE,
+    reads=(same(BODY_STATE), latest(MOTION_COMMAND), latest(ESTOP), latest(RESET), latest(JOINT_TEST),
+           latest(PARAMETER_REQUEST)),
+    writes=(CONTACT_PLAN, MODE_STATE, MPC_DEBUG, PARAMETER_RESPONSE, LEG_COMMAND), core=Controller,
 )  # fmt: skip

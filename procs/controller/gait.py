@@ -92,6 +92,13 @@ class GaitSchedule:
         self.swing_time = (1.0 - self.duty) * self.period
         self.min_stance = 0.5 * min(self.stance_time, 0.3)
 
+    def retune(self, gaits: dict[str, Gait], t: float) -> None:
+        """Other times or offsets; the gait that runs goes over to its own as to another gait."""
+        before, self._gaits = self._gaits[self.name], gaits
+        now = gaits[self.name]
+        if (now.period, now.duty, now.offsets) != (before.period, before.duty, before.offsets):
+            self.switch(self.name, t)
+
     def switch(self, name: str, t: float) -> None:
         """Go over to a gait; its clock is set so that no leg has to stand longer than necessary."""
         self._set(name, t)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from config.schema import Control
 from lcmtypes.generated import BodyState, ContactPlan, LegCommand, LegState, MpcDebug
 from procs.controller.command import Wanted
 from procs.controller.convex_mpc import ConvexMpc, MpcStatus
@@ -38,7 +39,7 @@ class Locomotion:
     def __init__(self, robot: Robot) -> None:
         self.robot = robot
         control = robot.description.control
-        self.control, mpc = control, control.mpc
+        mpc = control.mpc
         stand = robot.pose("stand")
         mass, com, inertia = robot.composite(stand)
         self.mass, self.com = mass, com
@@ -54,19 +55,30 @@ class Locomotion:
             force_max=mpc.force_max,
         )
         self.gait = GaitSchedule(control.gaits, robot.num_legs)
-        rest = robot.stand_feet + robot.chains.mount_position
-        hold = control.foothold
-        self.nominal = rest[:, :2] + np.stack(
-            (np.full(robot.num_legs, hold.forward), hold.outward * np.sign(rest[:, 1])), axis=1
-        )
         self.joint_inertia = robot.joint_inertia(stand)
+        self._take(control)
+        self._ahead = mpc.step * np.arange(1, mpc.horizon + 1)
+        self._failures = 0
+        self.start(0.0, None, None, control.default_gait)
+
+    def _take(self, control: Control) -> None:
+        """Gains and feet at rest."""
+        self.control, hold = control, control.foothold
+        rest = self.robot.stand_feet + self.robot.chains.mount_position
+        self.nominal = rest[:, :2] + np.stack(
+            (np.full(self.robot.num_legs, hold.forward), hold.outward * np.sign(rest[:, 1])), axis=1
+        )
         # Gains by stance: row 0 swings, row 1 stands.
         self._kp = np.array((control.swing.kp, control.stance.kp))
         self._kd = np.array((control.swing.kd, control.stance.kd))
         self._kd_joint = np.repeat([[control.swing.kd_joint], [control.stance.kd_joint]], 3, axis=1)
-        self._ahead = mpc.step * np.arange(1, mpc.horizon + 1)
-        self._failures = 0
-        self.start(0.0, None, None, control.default_gait)
+
+    def tune(self, control: Control, t: float) -> None:
+        """Other live parameters from now on (time t of the run, s), also while walking."""
+        mpc = control.mpc
+        self._take(control)
+        self.mpc.tune(mpc.weights, mpc.force_weight, mpc.friction, mpc.force_max)
+        self.gait.retune(control.gaits, t)
 
     def start(self, t: float, body: BodyState | None, legs: LegState | None, gait: str) -> None:
         """Begin from a stand at time t (s of the run)."""

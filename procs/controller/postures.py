@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from config.schema import Control
 from lcmtypes.generated import BodyState, LegCommand, LegState
 from procs.controller.command import Wanted
 from procs.controller.modes import FORCED
@@ -83,6 +84,10 @@ class Postures:
         self._robot, self._control = robot, robot.description.control
         self._stand = Stand(robot)
         self.reset()
+
+    def tune(self, control: Control) -> None:
+        """Other live parameters."""
+        self._control = control
 
     def reset(self) -> None:
         """A new run."""

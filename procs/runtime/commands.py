@@ -1,10 +1,13 @@
-"""Plays a scenario's commands: motion_command where it changes and every 10 ticks, estop and reset as they come."""
+"""Plays a scenario's commands: motion_command where it changes and every 10 ticks, the others as they come."""
 
 from __future__ import annotations
 
+from collections import deque
+
+from config.live import changed_by
 from config.scenario import Command
-from lcmtypes.channels import ESTOP, MOTION_COMMAND, RESET
-from lcmtypes.generated import Estop, MotionCommand, Reset
+from lcmtypes.channels import ESTOP, MOTION_COMMAND, PARAMETER_REQUEST, RESET
+from lcmtypes.generated import Estop, MotionCommand, ParameterRequest, Reset
 from procs.runtime.engine import Sent
 
 REPEAT = 10  # ticks between two motion_commands that say the same: well within the command time-out
@@ -26,6 +29,7 @@ class CommandPlayer:
         """A new run: from the first command again."""
         self._next = 0
         self._fields: dict[str, str | float] = {}
+        self._parameters: deque[tuple[str, float]] = deque()
 
     def messages(self, seq: int, utime: int, run: int) -> Sent:
         """Messages of tick `seq`, to be sent before its sample."""
@@ -46,6 +50,14 @@ class CommandPlayer:
                 reset.utime, reset.run, reset.seq = utime, run, seq
                 reset.source, reset.reason = self._source, "scenario"
                 sent.append((RESET, reset))
+            self._parameters.extend(command.parameters.items())
+        if self._parameters:  # a process reads the newest only: one a tick
+            parameter, number = self._parameters.popleft()
+            request = ParameterRequest()
+            request.utime, request.run, request.seq, request.source = utime, run, seq, self._source
+            request.process, request.name = changed_by(parameter) or "", parameter
+            request.set, request.value = 1, number
+            sent.append((PARAMETER_REQUEST, request))
         if not self._fields or not (changed or seq % REPEAT == 0):
             return sent
         motion = MotionCommand()

@@ -112,6 +112,11 @@ def recorded_inputs(index: LogIndex, spec: ProcessSpec, place: int, output: Mess
     if trigger is None:
         return None, f"{spec.trigger.name} seq {output.seq}"
     inputs: Inputs = {spec.trigger: trigger}
+    if len(output.used) != len(spec.reads):
+        raise LogError(
+            f"the log's {spec.name} used {len(output.used)} inputs, today's reads {len(spec.reads)}: it was recorded "
+            "with another revision (tools.inspect says which); replay it with that one"
+        )
     for read, seq in zip(spec.reads, output.used, strict=True):
         found = None
         if seq >= 0 and read.kind == "latest":

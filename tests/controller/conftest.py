@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from config.load import load_robot
-from lcmtypes.channels import BODY_STATE, ESTOP, JOINT_TEST, LEG_STATE, MOTION_COMMAND, RESET
-from lcmtypes.generated import BodyState, Estop, JointTest, LegState, MotionCommand, Reset
+from lcmtypes.channels import BODY_STATE, ESTOP, JOINT_TEST, LEG_STATE, MOTION_COMMAND, PARAMETER_REQUEST, RESET
+from lcmtypes.generated import BodyState, Estop, JointTest, LegState, MotionCommand, ParameterRequest, Reset
 from procs.controller.controller import SPEC, Controller
 from procs.model.legs import foot_velocities, leg_kinematics
 from procs.model.robot import Robot
@@ -45,6 +45,7 @@ class Bench:
         self.estop: Estop | None = None
         self.reset: Reset | None = None
         self.test: JointTest | None = None
+        self.request: ParameterRequest | None = None
         self.trail: list[str] = []
 
     def ask(self, mode: str = "", source: str = "test", **fields: object) -> None:
@@ -55,6 +56,15 @@ class Bench:
             setattr(self.operator, name, value)
         self.sent += 1
         self.operator.seq = self.sent
+
+    def tune(self, name: str, value: float | None = None, process: str = "controller") -> SimpleNamespace:
+        """Ask for a live parameter or set it; one tick."""
+        self.sent += 1
+        self.request = ParameterRequest()
+        self.request.process, self.request.name, self.request.seq = process, name, self.sent
+        self.request.run, self.request.source = self.run, "test"
+        self.request.set, self.request.value = int(value is not None), value or 0.0
+        return self.tick()
 
     def press(self, kind: type, source: str = "button", seq: int = 0) -> None:
         """An estop or a reset."""
@@ -94,6 +104,7 @@ class Bench:
             ESTOP: self.estop,
             RESET: self.reset,
             JOINT_TEST: self.test,
+            PARAMETER_REQUEST: self.request,
         }
 
     def step(self, inputs: dict) -> SimpleNamespace:
@@ -101,12 +112,12 @@ class Bench:
         outputs = self.core.step(inputs)
         assert len(outputs) == len(SPEC.writes)
         assert all(m is None or m.finite() for m in outputs)
-        plan, state, debug, command = outputs
+        plan, state, debug, answer, command = outputs
         if self.follow and command.enable and command.kp_joint.any():
             self.q = np.clip(command.q_des, self.robot.q_lower, self.robot.q_upper)
         if not self.trail or self.trail[-1] != state.mode:
             self.trail.append(state.mode)
-        return SimpleNamespace(plan=plan, state=state, debug=debug, command=command)
+        return SimpleNamespace(plan=plan, state=state, debug=debug, answer=answer, command=command)
 
     def tick(self, seconds: float = 0.0) -> SimpleNamespace:
         """One tick, or as many as these seconds have; returns the last one's answers."""

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from lcmtypes.channels import BODY_STATE, ESTOP, JOINT_TEST, LEG_STATE, MOTION_COMMAND, RESET
-from lcmtypes.generated import BodyState, Estop, JointTest, LegState, MotionCommand, Reset
+from lcmtypes.channels import BODY_STATE, ESTOP, JOINT_TEST, LEG_STATE, MOTION_COMMAND, PARAMETER_REQUEST, RESET
+from lcmtypes.generated import BodyState, Estop, JointTest, LegState, MotionCommand, ParameterRequest, Reset
 from procs.controller.controller import SPEC, Controller
 from procs.controller.modes import EDGES
 
@@ -55,6 +55,18 @@ def joint_test(draw):
     return message
 
 
+PARAMETER = st.sampled_from(["control.stand.kp.0", "control.mpc.weights.5", "control.gaits.trot.duty", "nothing", ""])
+
+
+@st.composite
+def parameter(draw):
+    message = ParameterRequest()
+    message.process, message.name = draw(st.sampled_from(["controller", "x"])), draw(PARAMETER)
+    message.set, message.seq, message.run = draw(st.integers(0, 1)), draw(COUNTER), draw(st.integers(0, 2))
+    message.value = draw(st.one_of(NUMBER, st.sampled_from([0.0, 0.4, 0.8, 100.0])))
+    return message
+
+
 @st.composite
 def button(draw, kind):
     message = kind()
@@ -87,6 +99,7 @@ def test_hostile_inputs_in_every_mode_give_finite_answers(core, bench_of, data):
     for _ in range(draw(st.integers(1, 8))):
         bench.operator = draw(maybe(motion()))
         bench.test = draw(maybe(joint_test()))
+        bench.request = draw(maybe(parameter()))
         bench.estop, bench.reset = draw(maybe(button(Estop))), draw(maybe(button(Reset)))
         inputs = bench.inputs()
         legs = inputs[LEG_STATE]
@@ -99,7 +112,7 @@ def test_hostile_inputs_in_every_mode_give_finite_answers(core, bench_of, data):
 
 
 def test_every_declared_read_may_be_missing(core):
-    for channel in (BODY_STATE, MOTION_COMMAND, ESTOP, RESET, JOINT_TEST):
+    for channel in (BODY_STATE, MOTION_COMMAND, ESTOP, RESET, JOINT_TEST, PARAMETER_REQUEST):
         assert channel in SPEC.channels
     legs = LegState(4, 12)
     core.step({LEG_STATE: legs, **dict.fromkeys(SPEC.channels[1:]), RESET: Reset()})

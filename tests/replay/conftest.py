@@ -24,6 +24,7 @@ def walk():
     commands = [
         {"t": 0.0, "mode": "stand"},
         {"t": 1.5, "mode": "walk", "gait": "trot", "vx": 0.3},
+        {"t": 2.5, "parameters": {"control.gaits.trot.period": 0.36, "control.swing.kp.0": 600}},
         {"t": 3.6, "estop": True},
         {"t": 4.2, "reset": True, "mode": "ready", "vx": 0.0},
     ]

@@ -13,12 +13,13 @@ from lcmtypes.channels import (
     JOINT_COMMAND,
     JOINT_STATE,
     LEG_COMMAND,
+    LEG_STATE,
     MOTION_COMMAND,
     PROC_HEALTH,
     ROBOT_CONFIG,
 )
 from lcmtypes.generated import ContactPlan, Imu, JointState
-from procs.runtime.logs import LogWriter
+from procs.runtime.logs import LogError, LogWriter
 from procs.runtime.replay import LogIndex, compare, recorded_inputs, replay
 from tools import compare_logs
 from tools import replay as tool_replay
@@ -147,15 +148,12 @@ def toy_log(tmp_path):
     return make
 
 
-LEG_STATE = CONTROLLER.trigger
-
-
 def test_an_operators_message_is_found_by_its_counter_wherever_the_recorder_put_it(toy_log):
     def motion(run, seq, vx):
         return (MOTION_COMMAND, run, seq, {"vx": vx})
 
     head = [(LEG_STATE, 1, 0, {}), (BODY_STATE, 1, 0, {})]
-    end = (LEG_COMMAND, 1, 0, {"used": [0, 5, -1, -1, -1]})
+    end = (LEG_COMMAND, 1, 0, {"used": [0, 5, -1, -1, -1, -1]})
     for events, want in (
         ([motion(0, 5, 0.1), motion(0, 6, 0.2), *head, end], 0.1),  # the newer one came later to the process
         ([motion(0, 5, 0.1), motion(0, 5, 0.3), *head, end], 0.3),  # two sources with one counter: the newest
@@ -166,6 +164,12 @@ def test_an_operators_message_is_found_by_its_counter_wherever_the_recorder_put_
         inputs, lacking = recorded_inputs(index, CONTROLLER, *index.steps[0])
         assert lacking == ""
         assert inputs[MOTION_COMMAND].vx == want
+
+
+def test_a_log_of_a_revision_with_other_inputs_is_refused_with_the_reason(toy_log, robot):
+    log = toy_log([(LEG_STATE, 1, 0, {}), (LEG_COMMAND, 1, 0, {"used": [0, -1]})])
+    with pytest.raises(LogError, match="used 2 inputs, today's reads 6: it was recorded with another revision"):
+        replay(log, CONTROLLER, robot)
 
 
 def test_inputs_are_those_named_by_used_and_not_those_of_the_tick(toy_log):

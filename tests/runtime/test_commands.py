@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from config.scenario import Command
-from lcmtypes.channels import ESTOP, MOTION_COMMAND, RESET
+from lcmtypes.channels import ESTOP, MOTION_COMMAND, PARAMETER_REQUEST, RESET
 from procs.runtime.commands import CommandPlayer
 
 DT = 0.002
@@ -63,3 +63,12 @@ def test_a_new_run_begins_with_the_first_command_again():
     play.messages(5, 0, 1)
     play.reset()
     assert play.messages(0, 0, 2)[0][1].vx == 0.0
+
+
+def test_parameters_are_set_one_a_tick_since_a_process_reads_the_newest_only():
+    play = player({"t": 0.0, "parameters": {"control.stand.kp.0": 90.0, "control.nominal_height": 0.28}})
+    sent = [play.messages(seq, 2000 * seq, 1) for seq in range(3)]
+    assert [[channel for channel, _ in messages] for messages in sent] == [[PARAMETER_REQUEST], [PARAMETER_REQUEST], []]
+    first, second = sent[0][0][1], sent[1][0][1]
+    assert (first.process, first.name, first.set, first.value) == ("controller", "control.stand.kp.0", 1, 90.0)
+    assert (second.name, second.value, second.seq) == ("control.nominal_height", 0.28, 1)

@@ -129,24 +129,32 @@ class ConvexMpc:
         The constructor also compiles: the first solve is as quick as the others.
         """
         inertia = np.asarray(inertia, dtype=np.float64)
-        weights = np.array(state_weights, dtype=np.float64)
         _check(num_legs >= 1 and horizon >= 1, f"{num_legs=} and {horizon=}, want at least 1")
         _check(dt > 0 and mass > 0, f"{dt=} and {mass=}, want both positive")
         _check(inertia.shape == (3, 3), f"{inertia.shape=}, want (3, 3)")
         _check(bool(np.all(np.linalg.eigvalsh(inertia) > 0)), f"{inertia=}, want positive definite")
-        _check(weights.shape == (12,), f"state_weights have shape {weights.shape}, want (12,)")
-        _check(bool(np.all(weights >= 0)), f"state_weights={weights}, want none negative")
-        _check(force_weight > 0 and friction > 0, f"{force_weight=} and {friction=}, want both positive")
-        _check(0 <= force_min <= force_max, f"{force_min=}, {force_max=}, want 0 <= force_min <= force_max")
         self.num_legs, self.horizon, self.dt = num_legs, horizon, dt
         self.mass, self.gravity = mass, gravity
         self._inertia_inverse = np.linalg.inv(inertia)
         self._plant = (float(dt), float(mass), self._inertia_inverse, float(gravity))
-        self._cost = (weights, float(force_weight), *condense.stencils(horizon, dt))
-        self._cone = active_set.friction_pyramid(friction, force_min, force_max)
+        self._stencils = condense.stencils(horizon, dt)
+        self.tune(state_weights, force_weight, friction, force_max, force_min)
         self._max_iterations = 12 * num_legs * horizon if max_iterations is None else int(max_iterations)
         self._allocate(num_legs * horizon)
         self._run()
+
+    def tune(
+        self, state_weights: npt.ArrayLike, force_weight: float, friction: float, force_max: float,
+        force_min: float = 0.0,
+    ) -> None:  # fmt: skip
+        """Other weights and bounds from the next solve on; as in the constructor."""
+        weights = np.array(state_weights, dtype=np.float64)
+        _check(weights.shape == (12,), f"state_weights have shape {weights.shape}, want (12,)")
+        _check(bool(np.all(weights >= 0)), f"state_weights={weights}, want none negative")
+        _check(force_weight > 0 and friction > 0, f"{force_weight=} and {friction=}, want both positive")
+        _check(0 <= force_min <= force_max, f"{force_min=}, {force_max=}, want 0 <= force_min <= force_max")
+        self._cost = (weights, float(force_weight), *self._stencils)
+        self._cone = active_set.friction_pyramid(friction, force_min, force_max)
 
     def _allocate(self, num_feet: int) -> None:
         n = 3 * num_feet
