@@ -18,8 +18,8 @@ URL  := --lcm-url '$(LCM_URL)'
 WITH := --robot $(ROBOT) $(URL) $(ARGS)
 REPLAY_URL := udpm://239.255.76.68:7668?ttl=0
 
-.PHONY: help setup setup-hardware types walk up sim estimator controller packer bridge bring-up record replay spy scenario seeds \
-        test check bench robot-check clean
+.PHONY: help setup setup-hardware types walk up sim estimator controller packer bridge bring-up relay teleop dashboard \
+        parameters record replay play inspect export report spy spy-text scenario seeds robot-check doctor test check bench clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -32,6 +32,10 @@ help:  ## this list
 	echo "setting up .venv (once) ..."
 	"$(PYTHON)" -m venv .venv
 	.venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	touch $@
+
+.venv/dashboard .venv/test: .venv/%: requirements-%.lock .venv/ready
+	@.venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
 	touch $@
 
 build/kernels: .venv/ready $(shell grep -lr --include=*.py njit procs sim 2>/dev/null)
@@ -77,6 +81,36 @@ record: setup  ## record every channel into logs/ (RECORDER=lcm-logger: the real
 	fi
 	exec $(RUN) tools.record --robot $(ROBOT) $(URL) $(if $(LOG),--out "$(LOG)") $(ARGS)
 
+dashboard: setup .venv/dashboard  ## the robot in the browser: 3D, modes, speeds, plots, console, E-STOP
+	@exec $(RUN) tools.dashboard $(if $(filter command line,$(origin ROBOT)),--robot $(ROBOT)) $(URL) $(ARGS)
+
+teleop: setup  ## drive it with the keyboard (ARGS=--gamepad: with a gamepad)
+	@exec $(RUN) tools.teleop $(if $(filter command line,$(origin ROBOT)),--robot $(ROBOT)) $(URL) $(ARGS)
+
+relay: setup  ## MIT's own channels beside ours, for MIT's tools
+	@exec $(RUN) procs.mit_relay $(WITH)
+
+spy-text: setup  ## all channels in the terminal: rate, age, jitter, losses; open one to see its fields
+	@exec $(RUN) tools.spy_text $(URL) $(ARGS)
+
+parameters: setup  ## live parameters: ARGS='list', 'set control.stand.kp.0=90', 'save tuned.yaml'
+	@$(RUN) tools.parameters $(or $(ARGS),list) $(URL)
+
+inspect: setup  ## what is in LOG=...: channels, losses, modes, faults
+	@$(RUN) tools.inspect "$(LOG)" $(ARGS)
+
+export: setup  ## LOG=... as OUT=....csv, .npz, .mat or .mcap
+	@$(RUN) tools.export "$(LOG)" "$(OUT)" $(ARGS)
+
+report: setup  ## why did it fall? one HTML page of LOG=...
+	@$(RUN) tools.report "$(LOG)" $(ARGS)
+
+play: setup  ## play LOG=... with pause, seek and speed, on a URL of its own
+	@exec $(RUN) tools.play "$(LOG)" $(ARGS)
+
+doctor: .venv/ready  ## what this machine lacks, each with the command that mends it
+	@$(RUN) tools.doctor $(ARGS)
+
 replay: setup  ## play LOG=... with the real lcm-logplayer, without joint_command, on a URL of its own
 	@[ -f "$(LOG)" ] || { echo "which log? make replay LOG=logs/....lcmlog" >&2; exit 2; }
 	$(RUN) tools.play_copy "$(LOG)" build/replay.lcmlog
@@ -102,7 +136,7 @@ check: .venv/ready  ## lint, types, import contract, generated code
 	.venv/bin/lint-imports
 	$(RUN) lcmtypes.generate --check
 
-test: setup check  ## everything that must hold: check, then all tests
+test: setup .venv/test check  ## everything that must hold: check, then all tests
 	@.venv/bin/python -m pytest -n 2 --dist worksteal -q $(ARGS)
 
 bench: setup  ## step times, MPC split, latency, lateness, real-time factors: one table and build/bench.json

@@ -11,7 +11,7 @@ from rich.console import Console
 from lcmtypes.channels import JOINT_COMMAND
 from procs.runtime.logcopy import copy_log
 from procs.runtime.logs import LogError
-from tools.scenario import bar
+from tools.progress import bar
 
 WITHOUT = (JOINT_COMMAND.name,)
 

@@ -12,16 +12,13 @@ import lcm
 
 from lcmtypes.channels import CHANNELS, IMU, JOINT_STATE, PIPELINE, Channel
 from lcmtypes.message import DecodeError, Message
+from procs.runtime.eventfile import EventFile, LogError
 
 LOG = logging.getLogger(__name__)
 
 _TICKED = {c.name for c in PIPELINE}
 _PLANTS = {IMU.name, JOINT_STATE.name}  # only the plant begins a run
 _HEADER = struct.Struct(">Qqqq")  # fingerprint, utime, run, seq
-
-
-class LogError(RuntimeError):
-    """A log cannot be opened or does not hold what is needed."""
 
 
 class Stamps:
@@ -91,18 +88,15 @@ class Event:
 
 
 def raw_events(path: Path) -> Iterator[tuple[int, str, bytes]]:
-    """Stamp us, channel name and bytes of all events that can be read; a cut-off end is no error."""
-    if not path.is_file():
-        raise LogError(f"no log at {path}")
-    try:
-        log = lcm.EventLog(str(path), "r")
-    except (ValueError, OSError) as error:
-        raise LogError(f"cannot read the log {path}: {error}") from error
-    try:
-        for event in log:
-            yield event.timestamp, event.channel, bytes(event.data)
-    finally:
-        log.close()
+    """Stamp us, channel name and bytes of all events that can be read; damage and a cut-off end are no error."""
+    with EventFile(path) as log:
+        for block in log.blocks():
+            data, channels = block.data, log.channels
+            places = (block.stamp.tolist(), block.channel.tolist(), block.at.tolist(), block.size.tolist())
+            for stamp, channel, at, size in zip(*places, strict=True):
+                yield stamp, channels[channel], data[at : at + size]
+        for damage in log.damages[:3]:
+            LOG.warning("%s: %s", path.name, damage)
 
 
 def read_log(path: Path, channels: set[Channel] | None = None) -> Iterator[Event]:

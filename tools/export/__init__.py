@@ -1,0 +1,1 @@
+"""Logs as CSV, npz, MAT or MCAP."""

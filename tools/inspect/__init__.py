@@ -1,0 +1,1 @@
+"""What is in a log, and where it is broken."""

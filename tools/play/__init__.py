@@ -1,0 +1,1 @@
+"""Plays a log onto LCM."""
