@@ -87,7 +87,7 @@ dashboard: setup .venv/dashboard  ## the robot in the browser: 3D, modes, speeds
 teleop: setup  ## drive it with the keyboard (ARGS=--gamepad: with a gamepad)
 	@exec $(RUN) tools.teleop $(if $(filter command line,$(origin ROBOT)),--robot $(ROBOT)) $(URL) $(ARGS)
 
-relay: setup  ## MIT's own channels beside ours, for MIT's tools
+relay: setup  ## MIT's own channels beside ours, for tools made for MIT's software
 	@exec $(RUN) procs.mit_relay $(WITH)
 
 spy-text: setup  ## all channels in the terminal: rate, age, jitter, losses; open one to see its fields
@@ -109,7 +109,7 @@ play: setup  ## play LOG=... with pause, seek and speed, on a URL of its own
 	@exec $(RUN) tools.play "$(LOG)" $(ARGS)
 
 doctor: .venv/ready  ## what this machine lacks, each with the command that mends it
-	@$(RUN) tools.doctor $(ARGS)
+	@$(RUN) tools.doctor $(URL) $(ARGS)
 
 replay: setup  ## play LOG=... with the real lcm-logplayer, without joint_command, on a URL of its own
 	@[ -f "$(LOG)" ] || { echo "which log? make replay LOG=logs/....lcmlog" >&2; exit 2; }

@@ -109,12 +109,23 @@ class Bus:
             self._subscribed.append((handle, channel.name))
         self._select_packets()
 
+    def listen_to(self, channels: Iterable[Channel] | None) -> None:
+        """Have the kernel drop all but these (None: all that is subscribed): a viewer between two looks."""
+        if channels is None:
+            self._select_packets()
+        else:
+            self._filter.set({c.name for c in channels})
+
     def publish(self, channel: Channel, message: Message) -> bool:
-        """Send; False and counted if the message is not finite."""
+        """Send; False and counted if the message is not finite or the network is down."""
         if not message.finite():
             self._reject("not_sent", f"{channel.name} {message.seq}: not finite, not sent")
             return False
-        self._lcm.publish(channel.name, message.encode())
+        try:
+            self._lcm.publish(channel.name, message.encode())
+        except OSError as error:  # the interface was taken down: it may come back, and a plant must reach its end
+            self._reject("unreachable", f"{channel.name} {message.seq}: not sent: {error}")
+            return False
         return True
 
     def publish_raw(self, name: str, data: bytes) -> None:

@@ -71,14 +71,20 @@ def guarded(name: str, run: Callable[[], None]) -> int:
     return 0
 
 
-def run_process(spec: ProcessSpec, doc: str | None = None) -> int:
-    """Main function of a process of the pipeline."""
+def run_process(
+    spec: ProcessSpec,
+    doc: str | None = None,
+    runner: type[LiveProcess] = LiveProcess,
+    ready: Callable[[], None] = lambda: None,
+) -> int:
+    """Main function of a process of the pipeline; `ready` is called before the bus is opened."""
     args = arguments(f"procs.{spec.name}", doc).parse_args()
     prepare(spec.name, args)
+    ready()
 
     def run() -> None:
         robot = robot_of(args)
-        process = LiveProcess(spec, robot, Bus(args.lcm_url))
+        process = runner(spec, robot, Bus(args.lcm_url))
         for sig in (signal.SIGTERM, signal.SIGINT):
             signal.signal(sig, process.stop)
         process.run()

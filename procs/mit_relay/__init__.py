@@ -1,0 +1,1 @@
+"""MIT's channels from ours, and back for logs."""
