@@ -13,13 +13,13 @@ from config.checks import check_sections
 from config.live import check_live, live_parameters, with_values
 from config.paths import alternatives, apply_override, known_keys, nearest, type_at
 from config.problems import Absent, ConfigError, Problem
-from config.scenario import Scenario
+from config.scenario import Command, Scenario
 from config.schema import RobotDescription
 from config.yamlfile import read_yaml
 
 __all__ = [
-    "ConfigError", "as_overrides", "load_robot", "load_scenario", "parse_robot", "robot_names", "robot_text",
-    "scenario_names",
+    "ConfigError", "as_overrides", "load_commands", "load_robot", "load_scenario", "parse_robot", "robot_names",
+    "robot_text", "scenario_names",
 ]  # fmt: skip
 
 FOLDER = Path(__file__).parent
@@ -85,6 +85,21 @@ def load_scenario(name_or_path: str | Path, overrides: Sequence[str] = ()) -> Sc
     if problems or scenario is None:
         raise ConfigError(where, problems)
     return scenario
+
+
+def load_commands(path: str | Path) -> tuple[list[Command], float | None]:
+    """Commands of a scenario's file or of one that has nothing else, and the duration if it says one."""
+    text, where = _read(Path(path), "scenarios", [])
+    data, problems = read_yaml(text)
+    if data is None:
+        raise ConfigError(where, problems)
+    scenario, more = _validate(Scenario, {"name": where, "duration": 1.0, **data})
+    problems += more
+    if scenario is not None and not scenario.commands:
+        problems.append(Problem("commands", Absent("missing"), "want a list of commands as in a scenario"))
+    if problems or scenario is None:
+        raise ConfigError(where, problems)
+    return scenario.commands, scenario.duration if "duration" in data else None
 
 
 def as_overrides(values: Mapping[str, Any]) -> list[str]:

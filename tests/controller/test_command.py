@@ -108,6 +108,12 @@ def test_a_held_mode_is_one_request_and_who_is_not_obeyed_is_told_so(command_fil
     assert command_filter.wanted.complaint == "b is not obeyed: a is in control"
 
 
+def test_who_asks_for_nothing_in_between_asks_anew(command_filter):
+    modes = ["walk", "walk", "", "", "walk", "walk", "stand"]
+    requests = [command_filter.update(message(k, mode=mode), RUN, True).request for k, mode in enumerate(modes)]
+    assert requests == ["walk", "", "", "", "walk", "", "stand"]
+
+
 def test_operators_without_number_are_not_remembered_for_ever(command_filter):
     for k in range(10 * MOST):
         command_filter.update(message(0, source=str(k), mode="stand"), RUN, True)

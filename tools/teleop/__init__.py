@@ -1,0 +1,1 @@
+"""Drive the robot by hand: keyboard in a terminal, or a gamepad."""
