@@ -84,13 +84,13 @@ record: setup  ## record every channel into logs/ (RECORDER=lcm-logger: the real
 dashboard: setup .venv/dashboard  ## the robot in the browser: 3D, modes, speeds, plots, console, E-STOP
 	@exec $(RUN) tools.dashboard $(if $(filter command line,$(origin ROBOT)),--robot $(ROBOT)) $(URL) $(ARGS)
 
-teleop: setup  ## drive it with the keyboard (ARGS=--gamepad: with a gamepad)
+teleop: setup  ## drive it with the keyboard (ARGS=--gamepad: a gamepad)
 	@exec $(RUN) tools.teleop $(if $(filter command line,$(origin ROBOT)),--robot $(ROBOT)) $(URL) $(ARGS)
 
 relay: setup  ## MIT's own channels beside ours, for tools made for MIT's software
 	@exec $(RUN) procs.mit_relay $(WITH)
 
-spy-text: setup  ## all channels in the terminal: rate, age, jitter, losses; open one to see its fields
+spy-text: setup  ## all channels in the terminal: rates, jitter, losses, fields (ARGS='--once 3', --json)
 	@exec $(RUN) tools.spy_text $(URL) $(ARGS)
 
 parameters: setup  ## live parameters: ARGS='list', 'set control.stand.kp.0=90', 'save tuned.yaml'
