@@ -17,10 +17,15 @@ class JointWiring(Section):
 
     line: Annotated[int, Field(ge=0)]  # index into spine.boards or can.buses
     id: Annotated[int, Field(ge=0, le=127)]  # motor id on the bus; on a SPIne board the leg's place, 0 or 1
+    slot: Annotated[int, Field(ge=0, le=2)] | None = None  # SPIne: which of the leg's motors, None: the joint's own
     sign: Literal[-1, 1]
     offset: Number = 0.0  # rad at the motor's output when the joint is at zero
     ratio: Positive = 1.0  # motor output turns per joint turn
     drive: str  # key of the wire tables' motor types
+
+    def place(self, joint: int) -> tuple[int, int, int]:
+        """(board, leg, motor of the leg) on SPIne boards of joint number `joint` of the robot."""
+        return self.line, self.id, joint % 3 if self.slot is None else self.slot
 
 
 class SpineBoard(Section):

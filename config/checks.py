@@ -139,9 +139,14 @@ def check_bus(legs: Legs, bus: Bus | None) -> Iterator[Problem]:
             yield Problem(f"bus.wiring.{name}.line", wire.line, f"want 0..{lines - 1}")
         if bus.spine is not None and wire.id > 1:
             yield Problem(f"bus.wiring.{name}.id", wire.id, "want the leg's place on its board, 0 or 1")
-        key = (wire.line, wire.id, i % len(legs.chain) if bus.spine is not None else 0)
+        if bus.spine is None and wire.slot is not None:
+            yield Problem(
+                f"bus.wiring.{name}.slot", wire.slot, "only SPIne boards have slots; on CAN the id says it all"
+            )
+        key = wire.place(i) if bus.spine is not None else (wire.line, wire.id, 0)
         if key in seen:
-            yield Problem(f"bus.wiring.{name}", f"line {wire.line}, id {wire.id}", f"taken by {seen[key]}")
+            slot = f", slot {key[2]}" if wire.slot is not None else ""
+            yield Problem(f"bus.wiring.{name}", f"line {wire.line}, id {wire.id}{slot}", f"taken by {seen[key]}")
         seen[key] = name
     if bus.spine is not None and len(legs.placed) != 2 * lines:
         yield Problem("bus.spine.boards", f"{lines} boards", f"want {len(legs.placed) / 2:g}, two legs each")

@@ -67,22 +67,34 @@ class Push(Section):
 
 FaultKind = Literal[
     "encoder_spike", "nan", "motor_off", "imu_bias", "freeze", "packet_loss", "delay", "kill",
-    "bus_corrupt", "bus_silent", "stale", "wrong_dlc", "foreign_id", "reordered", "motor_fault",
+    "bus_corrupt", "bus_silent", "stale", "wrong_dlc", "foreign_id", "reordered",
+    "bus_off", "error_frames", "buffer_full", "wrong_bit_rate",
+    "motor_fault", "motor_heat", "supply_voltage", "supply_blocked", "coupling_slips",
 ]  # fmt: skip
-BUS_KINDS = ("bus_corrupt", "bus_silent", "stale", "wrong_dlc", "foreign_id", "reordered", "motor_fault")
+BYTE_KINDS = ("bus_corrupt", "bus_silent", "stale", "wrong_dlc", "foreign_id", "reordered")  # change what passes
+CAN_KINDS = ("bus_off", "error_frames", "buffer_full", "wrong_bit_rate")  # the host's CAN controller
+DRIVE_KINDS = ("motor_fault", "motor_heat", "supply_voltage", "supply_blocked", "coupling_slips")
+BUS_KINDS = BYTE_KINDS + CAN_KINDS + DRIVE_KINDS
 CorruptMode = Literal["checksum", "zero", "or", "last_wins", "shift", "nan", "saturate", "jump", "flip", "pair"]
 
 
 class Fault(Section):
     """One fault; which fields a kind uses is in `USES`. BUS_KINDS act on emulated hardware only: the plain simulator
-    has no bus. They hit bytes from motors, boards and IMU on their way to the host."""
+    has no bus. BYTE_KINDS hit bytes from motors, boards and IMU on their way to the host.
+
+    bus_off: the host's CAN controller is off the bus (no duration: until its own restart). error_frames: frames are
+    destroyed (no probability: all, a short). buffer_full: the host's controller takes no frame. wrong_bit_rate: the
+    drives of a line run at `value` bit/s. motor_fault: a drive reports code `value`. motor_heat: its winding has at
+    least `value` deg C. supply_voltage: `value` V without load. supply_blocked: the supply takes no power back.
+    coupling_slips: the motor's output turns by `value` rad more than its rotor's encoder knows.
+    """
 
     t: NonNegative
     duration: Positive | None = None  # s, None: for ever
     kind: FaultKind
     joint: str | None = None
     channel: str | None = None
-    value: Number | None = None
+    value: Number | None = None  # see the kinds
     gyro: Vec3 | None = None
     accel: Vec3 | None = None
     probability: Fraction | None = None  # per message or frame; bus faults: None is always
@@ -115,7 +127,15 @@ USES: dict[str, tuple[tuple[str, ...], ...]] = {
     "wrong_dlc": (),
     "foreign_id": (),
     "reordered": (),
+    "bus_off": (),
+    "error_frames": (),
+    "buffer_full": (),
+    "wrong_bit_rate": (("value",),),
     "motor_fault": (("joint",), ("value",)),
+    "motor_heat": (("joint",), ("value",)),
+    "supply_voltage": (("value",),),
+    "supply_blocked": (),
+    "coupling_slips": (("joint",), ("value",)),
 }
 
 
@@ -140,6 +160,11 @@ class Scenario(Section):
     faults: list[Fault] = Field(default_factory=list)
     expect: dict[str, Bounds | bool | float | str] = Field(default_factory=dict)
     set: dict[str, Any] = Field(default_factory=dict)  # robot overrides, as --set
+
+    @property
+    def on_bus(self) -> bool:
+        """Whether it has faults of a bus, which only emulated hardware can do."""
+        return any(fault.kind in BUS_KINDS for fault in self.faults)
 
     @model_validator(mode="after")
     def _ordered(self) -> Scenario:

@@ -7,20 +7,22 @@ of each tick goes out over LCM under the bridge's (run, seq). Ends when the brid
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import selectors
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
+from config.bus import CanLine
 from lcmtypes.channels import GROUND_TRUTH, PROC_HEALTH
 from lcmtypes.generated import GroundTruth
 from procs.runtime.bus import Bus
 from procs.runtime.health import Health
 from procs.runtime.single import Single
-from procs.wire.emulated import ACK, DONE, IMU, SYNC, read_tick, spi_name
+from procs.wire.emulated import ACK, DONE, IMU, SYNC, bit_rate_name, read_tick, spi_name
 from sim.emulators.can_link import CanLink, places
 from sim.emulators.hardware import EmulatedCan, EmulatedSpine, Hardware
 from sim.emulators.vn100 import Pty
@@ -52,11 +54,13 @@ class Server:
         self._wake_in, self._wake_out = socket.socketpair()
         self._pty: Pty | None = None
         self._can: CanLink | None = None
+        self._listed: Sequence[CanLine] = ()
 
     def stop(self, *_: object) -> None:
         """End `run` soon (also a signal handler)."""
         self._stopping = True
-        self._wake_out.send(b"\0")
+        with contextlib.suppress(OSError):  # it has ended by itself
+            self._wake_out.send(b"\0")
 
     def run(self) -> None:
         """Serve until the bridge has gone or stop()."""
@@ -75,7 +79,10 @@ class Server:
         self._selector.register(self._wake_in, selectors.EVENT_READ, partial(self._wake_in.recv, 64))
         self._pty = Pty(str(self.directory / IMU))
         if isinstance(self.hardware, EmulatedCan):
-            self._can = CanLink("udp_multicast", places(self.directory, self.hardware.can.buses))
+            self._listed = self.hardware.can.buses
+            for line in range(len(self._listed)):  # of a host that is gone
+                (self.directory / bit_rate_name(line)).unlink(missing_ok=True)
+            self._can = CanLink("udp_multicast", places(self.directory, self._listed))
             for line, bus in enumerate(self._can.buses):
                 self._selector.register(bus.fileno(), selectors.EVENT_READ, partial(self._on_can, line))
         else:
@@ -144,6 +151,7 @@ class Server:
             LOG.warning("sync: %r is neither TICK nor DONE", data[:16])
 
     def _tick(self, run: int, seq: int) -> None:
+        self._look_at_bit_rates()
         self._drain_can()
         self.overruns += self._open
         self.hardware.tick(run, seq)
@@ -156,6 +164,16 @@ class Server:
             self._pass_on(line)
         if self.bus is not None and seq >= 0:
             self.bus.publish(GROUND_TRUTH, self._truth(run, seq))
+
+    def _look_at_bit_rates(self) -> None:
+        """What the host has set its controllers to, as an interface's settings would say; only where it matters."""
+        if not isinstance(self.hardware, EmulatedCan) or not self.hardware.rates_matter:
+            return
+        for line in range(len(self.hardware.bit_rates)):
+            path = self.directory / bit_rate_name(line)
+            if path.exists():
+                with contextlib.suppress(ValueError):
+                    self.hardware.bit_rates[line] = int(path.read_text())
 
     def _truth(self, run: int, seq: int) -> GroundTruth:
         truth = self.hardware.robot.truth
@@ -190,6 +208,8 @@ class Server:
     def _pass_on(self, line: int) -> None:
         """What drives on a bus have to say."""
         assert self._can is not None and isinstance(self.hardware, EmulatedCan)
+        for can_id, data in self.hardware.errors(line):
+            self._can.send_error(line, can_id, data)
         for frame in self.hardware.receive(line):
             self._can.send(line, frame)
 
@@ -218,6 +238,8 @@ class Server:
         if self._can is not None:
             self._can.close()
             os.unlink(self.directory / "can.json")
+            for line in range(len(self._listed)):
+                (self.directory / bit_rate_name(line)).unlink(missing_ok=True)
         self._selector.close()
         self._wake_in.close()
         self._wake_out.close()

@@ -70,7 +70,7 @@ class _Clock:
 class _MemoryLink:
     """A CAN bus whose motors answer at once."""
 
-    last_error = ""
+    last_error, errors = "", 0
 
     def __init__(self, answer: Callable[[CanFrame], Any], name: str) -> None:
         self._answer, self.name = answer, name
@@ -87,6 +87,10 @@ class _MemoryLink:
     def receive(self, wait: float) -> CanFrame | None:
         """The next answer."""
         return self._waiting.pop(0) if self._waiting else None
+
+    def retune(self, bitrate: int) -> bool:
+        """It has no bit rate."""
+        return False
 
     def close(self) -> None:
         """Nothing to close."""

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Collection
 from pathlib import Path
 
+from config.problems import ConfigError, Problem
 from config.scenario import Scenario
 from lcmtypes.channels import MPC_DEBUG, ROBOT_CONFIG, Channel
 from lcmtypes.message import Message
@@ -20,6 +21,7 @@ from procs.runtime.logs import LogWriter
 from procs.runtime.plant_loop import PlantLoop
 from procs.runtime.rollout import Rollout
 from sim.plant import SimPlant
+from tools.emulated_plant import EmulatedPlant, emulated_plant
 from tools.record import robot_config
 from tools.recording import Recording
 
@@ -27,9 +29,23 @@ SPECS = {spec.name: spec for spec in (ESTIMATOR, CONTROLLER, PACKER)}
 ROLLOUT_RUN = 1  # the run id of rollouts: fixed, so that logs of two rollouts are equal
 
 
-def make_plant(robot: Robot, scenario: Scenario, seed: int, gui: bool = False) -> SimPlant:
-    """The simulator as a scenario describes it."""
-    return SimPlant(robot, scenario.plant, seed=seed, pushes=scenario.pushes, faults=scenario.faults, gui=gui)
+PLANTS = ("sim", "emulated")  # of a rollout
+
+
+def plant_of(scenario: Scenario) -> str:
+    """What a scenario runs on if nobody says: the simulator, or emulated hardware where it has faults of a bus."""
+    return "emulated" if scenario.on_bus else "sim"
+
+
+def make_plant(
+    robot: Robot, scenario: Scenario, seed: int, gui: bool = False, plant: str = "sim"
+) -> SimPlant | EmulatedPlant:
+    """The plant as a scenario describes it; ConfigError for what this plant cannot do."""
+    try:
+        made = emulated_plant if plant == "emulated" else SimPlant
+        return made(robot, scenario.plant, seed=seed, pushes=scenario.pushes, faults=scenario.faults, gui=gui)
+    except ValueError as error:
+        raise ConfigError(f"scenario {scenario.name}", [Problem("scenario", scenario.name, str(error))]) from error
 
 
 def rollout(
@@ -43,10 +59,11 @@ def rollout(
     stop: Callable[[], bool] = lambda: False,
     watch: Callable[[SimPlant, Recording], None] | None = None,
     keep: Collection[Channel] | None = None,
+    plant: str | None = None,
 ) -> Recording:
     """Run a scenario with all processes in this one; every message is recorded, or those of the channels to `keep`.
 
-    `watch` is called after each tick.
+    `watch` is called after each tick. `plant`: one of PLANTS, None: the one that the scenario needs.
     """
     recording = Recording()
     writer = LogWriter(log) if log else None
@@ -60,8 +77,9 @@ def rollout(
         if writer is not None:
             writer.write(channel, message, start)
 
-    plant = make_plant(robot, scenario, seed, gui)
-    loop = PlantLoop(plant, robot)
+    world = make_plant(robot, scenario, seed, gui, plant or plant_of(scenario))
+    physics = world.physics if isinstance(world, EmulatedPlant) else world
+    loop = PlantLoop(world, robot)
     engines = [Engine(spec, robot) for spec in SPECS.values()]
     runner = Rollout(loop, engines, observe)
     player = CommandPlayer(scenario.commands, robot.dt)
@@ -78,7 +96,7 @@ def rollout(
             if len(recording.of(MPC_DEBUG)) > solved:
                 times.setdefault("controller.mpc", []).append(runner.step_us["controller"])
             if watch is not None:
-                watch(plant, recording)
+                watch(physics, recording)
             if progress is not None and tick % 50 == 0:
                 progress(loop.seq * robot.dt)
             if stop():

@@ -14,6 +14,9 @@ from typing import Any, Protocol
 
 from config.bus import CanBus, CanLine
 from procs.bridge.errors import TransportError
+from procs.wire import can_errors
+from procs.wire.can_errors import ErrorClass
+from procs.wire.emulated import bit_rate_name
 from procs.wire.frame import CanFrame
 
 # Bits of a data frame with eight bytes and the worst bit stuffing, with the three bits between frames (ISO 11898-1).
@@ -27,7 +30,11 @@ class Link(Protocol):
 
     @property
     def last_error(self) -> str:
-        """Of a failed send or an error frame; empty if there was none."""
+        """Of a failed send or an error frame; empty if there was none, or the controller has come back since."""
+
+    @property
+    def errors(self) -> int:
+        """Error frames since it was opened."""
 
     def open(self) -> None:
         """Open it; TransportError."""
@@ -38,8 +45,14 @@ class Link(Protocol):
     def receive(self, wait: float) -> CanFrame | None:
         """The next frame; waits up to `wait` s for one."""
 
+    def retune(self, bitrate: int) -> bool:
+        """Open it again at another bit rate; False where the interface's own settings rule."""
+
     def close(self) -> None:
         """Release it."""
+
+
+SET_OUTSIDE = ("socketcan", "udp_multicast", "virtual")  # interfaces whose bit rate python-can cannot set
 
 
 class PythonCanLink:
@@ -47,7 +60,7 @@ class PythonCanLink:
 
     def __init__(self, line: CanLine) -> None:
         self.line, self.name = line, line.channel
-        self.last_error = ""
+        self.last_error, self.errors = "", 0
         self._bus: Any = None
         self._can: Any = None
         # This back end hears itself, others do not.
@@ -102,7 +115,7 @@ class PythonCanLink:
             if message is None:
                 return None
             if message.is_error_frame:
-                self._note("error frames on the bus: termination, bit rate or a shorted cable")
+                self._on_error(message.arbitration_id, bytes(message.data))
                 continue
             frame = CanFrame(
                 message.arbitration_id,
@@ -116,6 +129,15 @@ class PythonCanLink:
                 continue
             return frame
 
+    def retune(self, bitrate: int) -> bool:
+        """Where python-can sets the bit rate."""
+        if self.line.interface in SET_OUTSIDE:
+            return False
+        self.close()
+        self.line = self.line.model_copy(update={"bitrate": bitrate})
+        self.open()
+        return True
+
     def close(self) -> None:
         """Shut the interface down."""
         if self._bus is not None:
@@ -125,12 +147,18 @@ class PythonCanLink:
     def _note(self, error: str) -> None:
         self.last_error = error
 
+    def _on_error(self, can_id: int, data: bytes) -> None:
+        """What the controller itself has to say."""
+        self.errors += 1
+        self._note(can_errors.words(can_id, data))
+
 
 class EmulatedCanLink(PythonCanLink):
     """A bus of emulated motors: DIR/can.json, written by the emulator, says where each is."""
 
     def __init__(self, directory: Path, line: int, channel: str) -> None:
         self._file, self._index = directory / "can.json", line
+        self._is_off = False
         super().__init__(CanLine(interface="udp_multicast", channel=channel))
 
     def open(self) -> None:
@@ -140,7 +168,24 @@ class EmulatedCanLink(PythonCanLink):
             self.line = CanLine(interface="udp_multicast", channel=place["channel"], port=place["port"])
         except (OSError, ValueError, KeyError, IndexError) as error:
             raise TransportError(f"{self._file}: no bus {self._index} there ({error!r})") from error
+        self._is_off = False
         super().open()
+
+    def retune(self, bitrate: int) -> bool:
+        """The emulator looks into the file at each tick."""
+        (self._file.parent / bit_rate_name(self._index)).write_text(str(bitrate))
+        return True
+
+    def send(self, frame: CanFrame) -> bool:
+        """A controller that is off the bus takes nothing, as a socketcan interface's."""
+        return not self._is_off and super().send(frame)
+
+    def _on_error(self, can_id: int, data: bytes) -> None:
+        if can_id & ErrorClass.BUS_OFF:
+            self._is_off = True
+        elif can_id & ErrorClass.RESTARTED:
+            self._is_off = False
+        super()._on_error(can_id, data)
 
 
 class CallableLink:
@@ -148,7 +193,7 @@ class CallableLink:
 
     def __init__(self, answer: Callable[[CanFrame], Sequence[CanFrame]], name: str = "memory") -> None:
         self.name, self.answer = name, answer
-        self.last_error = ""
+        self.last_error, self.errors = "", 0
         self.waiting: deque[CanFrame] = deque()
         self.full = False
 
@@ -161,6 +206,10 @@ class CallableLink:
             return False
         self.waiting.extend(self.answer(frame))
         return True
+
+    def retune(self, bitrate: int) -> bool:
+        """It has no bit rate."""
+        return False
 
     def receive(self, wait: float) -> CanFrame | None:
         """The next frame."""

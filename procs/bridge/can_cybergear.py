@@ -13,7 +13,7 @@ from procs.bridge.raw import BusCounts, RawState
 from procs.wire import cybergear
 from procs.wire.cybergear import CyberGearCodec
 from procs.wire.cybergear_tables import Kind, State
-from procs.wire.decode import DecodeError, Reason
+from procs.wire.decode import DecodeError, Fault, Reason
 from procs.wire.frame import CanFrame
 
 
@@ -25,6 +25,12 @@ class CyberGearProtocol(Base):
         self._host = can.host_id
         self.codec = CyberGearCodec(self._ids)
         self.half_range = np.full(len(wires), NO_WRAP)
+        self.begin()
+
+    def begin(self) -> None:
+        """Fault frames say a fault once, when it arises: kept by joint until the drive runs again."""
+        self._reported: dict[int, list[Fault]] = {}
+        self._warned: dict[int, list[Fault]] = {}
 
     def frames(self, command: DriveCommand, entering: Mask, leaving: Mask) -> list[list[CanFrame]]:
         """Enable sets no gains, so a control frame with the measured position and zero gains follows it at once."""
@@ -79,8 +85,15 @@ class CyberGearProtocol(Base):
             self._foreign(line, frame, heard.joints, counts)
         elif isinstance(message, cybergear.Feedback):
             heard.put(joint, message, counts)
-        elif isinstance(message, cybergear.FaultReport) and message.faults:
-            heard.faults[joint] = message.faults
+        elif isinstance(message, cybergear.FaultReport):
+            self._reported[joint], self._warned[joint] = message.faults, message.warnings
+
+    def unasked(self, line: int, frame: CanFrame, joints: Joints, counts: BusCounts) -> bool:
+        """Fault frames come at any time."""
+        if frame.extended and cybergear.split_id(frame.can_id)[0] == Kind.FAULTS:
+            self.hear(Heard(joints, len(self._ids)), line, frame, counts)
+            return False
+        return super().unasked(line, frame, joints, counts)
 
     def state(self, heard: Heard, counts: BusCounts) -> RawState:
         """All feedback."""
@@ -97,8 +110,16 @@ class CyberGearProtocol(Base):
             if not feedback.valid:
                 raw.why[j] = str(Reason.SATURATED)
                 counts.reject(str(Reason.SATURATED))
+            if feedback.state == State.RUN:
+                self._reported.pop(j, None)
             if feedback.faults:
                 raw.faults[j] = [*raw.faults.get(j, []), *feedback.faults]
             if feedback.state == State.CALIBRATION:
                 raw.notes[j] = "calibrating"
+        for j, faults in self._reported.items():
+            known = {fault.name for fault in raw.faults.get(j, [])}
+            raw.faults[j] = [*raw.faults.get(j, []), *(f for f in faults if f.name not in known)]
+        for j, warnings in self._warned.items():
+            if warnings:
+                raw.notes.setdefault(j, "; ".join(f"{w.name}: {w.advice}" for w in warnings))
         return raw

@@ -58,6 +58,11 @@ class CapturedLink:
         """Of the link."""
         return self.link.last_error
 
+    @property
+    def errors(self) -> int:
+        """Of the link."""
+        return self.link.errors
+
     def open(self) -> None:
         """Open the link."""
         self.link.open()
@@ -65,6 +70,10 @@ class CapturedLink:
     def close(self) -> None:
         """Close the link."""
         self.link.close()
+
+    def retune(self, bitrate: int) -> bool:
+        """As the link does it."""
+        return self.link.retune(bitrate)
 
     def send(self, frame: CanFrame) -> bool:
         """Send and note; what the driver refused is not noted."""

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from config.scenario import BUS_KINDS, Fault
+from config.scenario import BUS_KINDS, BYTE_KINDS, CAN_KINDS, Fault
 from lcmtypes.channels import IMU
 from procs.model.robot import Robot
 from procs.wire.frame import CanFrame
@@ -35,6 +35,7 @@ class BusFaults:
         self.faults = [fault for fault in faults if fault.kind in BUS_KINDS]
         self.spans = []
         lines = len(bus.spine.boards) if bus.spine else len(bus.can.buses) if bus.can else 0
+        self._bytes = any(fault.kind in BYTE_KINDS for fault in self.faults)
         for fault in self.faults:
             first = round(fault.t / robot.dt)
             length = np.inf if fault.duration is None else max(1, round(fault.duration / robot.dt))
@@ -45,6 +46,8 @@ class BusFaults:
                 raise ValueError(f"fault {fault.kind}: no line {fault.line}, there are {lines}")
             if fault.channel not in (None, IMU.name):
                 raise ValueError(f"fault {fault.kind} on channel {fault.channel!r}: only {IMU.name} has a line")
+            if fault.kind in CAN_KINDS and bus.can is None:
+                raise ValueError(f"fault {fault.kind}: {robot.name} has no CAN bus, its drives sit behind SPIne boards")
         self.joints = [robot.joint_names.index(f.joint) if f.joint is not None else -1 for f in self.faults]
         self.reset(rng)
 
@@ -55,16 +58,31 @@ class BusFaults:
         self._last: dict[object, bytes] = {}  # what each line or motor sent last, before any fault
         self._failed: dict[int, int] = {}
 
+    def of(self, kind: str, seq: int, line: int | None = None) -> list[tuple[Fault, int]]:
+        """The faults of a kind in force at this tick (on a line), with their joint numbers."""
+        if not self.faults:
+            return []
+        there = (None, line) if line is not None else ()
+        return [(f, j) for f, j in self._active(seq) if f.kind == kind and (line is None or f.line in there)]
+
+    def happens(self, kind: str, seq: int, line: int) -> bool:
+        """Whether a fault of this kind hits the next frame of a line."""
+        for fault, _ in self.of(kind, seq, line):
+            if fault.probability is None or self.rng.random() < fault.probability:
+                self.counts[kind] += 1
+                return True
+        return False
+
     def failed_motors(self, seq: int) -> list[tuple[int, int]]:
         """(joint, code) of drives whose fault comes or goes (code 0) at this tick."""
-        now = {j: int(f.value or 0) for f, j in self._active(seq) if f.kind == "motor_fault"}
+        now = {j: int(f.value or 0) for f, j in self.of("motor_fault", seq)}
         changed = [(j, now.get(j, 0)) for j in sorted(self._failed | now) if self._failed.get(j, 0) != now.get(j, 0)]
         self._failed = now
         return changed
 
     def spi(self, board: int, rx: bytes, seq: int) -> bytes:
         """A board's reply as the host gets it."""
-        if not self.faults:
+        if not self._bytes:
             return rx
         old = self._last.get(board, rx)
         self._last[board] = rx
@@ -82,7 +100,7 @@ class BusFaults:
 
     def can(self, line: int, frame: CanFrame, seq: int) -> list[CanFrame]:
         """A drive's frame as it appears on the bus: none, one, or more."""
-        if not self.faults:
+        if not self._bytes:
             return [frame]
         key = (line, frame.can_id & 0x1FFF00FF if frame.extended else frame.can_id, frame.data[:1])
         old = self._last.get(key, frame.data)
@@ -112,7 +130,7 @@ class BusFaults:
 
     def imu(self, data: bytes, seq: int) -> bytes:
         """The IMU's bytes as they arrive."""
-        if not data or not self.faults:
+        if not data or not self._bytes:
             return data
         old = self._last.get(IMU.name, data)
         self._last[IMU.name] = data
@@ -154,7 +172,7 @@ class BusFaults:
         """The faults that hit the next message of a line."""
         out = []
         for fault, _joint in self._active(seq):
-            if fault.kind == "motor_fault" or (fault.kind == "reordered") != (kind == "reordered"):
+            if fault.kind not in BYTE_KINDS or (fault.kind == "reordered") != (kind == "reordered"):
                 continue
             if (fault.channel or "") != (line if isinstance(line, str) else ""):
                 continue

@@ -103,6 +103,10 @@ class CanLink:
         if self._hears_itself:
             self._own[line][frame] += 1
 
+    def send_error(self, line: int, can_id: int, data: bytes) -> None:
+        """An error frame of the host's own controller, as its driver would hand it over."""
+        self.buses[line].send(can.Message(arbitration_id=can_id, data=data, is_error_frame=True))
+
     def close(self) -> None:
         """Shut all buses."""
         for bus in self.buses:

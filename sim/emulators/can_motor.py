@@ -13,11 +13,14 @@ import numpy as np
 
 from procs.wire.frame import CanFrame
 from procs.wire.mit_motors import MotorRange
+from sim.emulators.condition import Condition
 from sim.emulators.robot import Shaft
 
 MASTER_ID = 0  # arbitration id of replies, a setting of the drive
 ENTER, EXIT, ZERO = (b"\xff" * 7 + bytes([last]) for last in (0xFC, 0xFD, 0xFE))
-OVER_TEMPERATURE = 1
+OVER_TEMPERATURE, OVER_VOLTAGE, UNDER_VOLTAGE = 1, 3, 4  # of the error byte
+KELVIN_OFFSET = 40  # the temperature byte is deg C + 40; the vendor's answers differ, so the host can be set
+COOLED = 10.0  # K below its limit a drive may be entered again
 
 
 @dataclass(frozen=True)
@@ -31,6 +34,8 @@ class MitQuirks:
     zero_time: tuple[float, float] = (1.0, 1.5)  # s without an answer after set-zero
     torque_factor: float = 1.0  # reported over true torque; AK drives report something like a current
     watchdog: float = 0.0  # s of silence after which the drive goes limp; 0: none
+    temperature_max: float = 100.0  # deg C; limits are ours, no manual gives them
+    voltage_range: tuple[float, float] = (16.0, 56.0)  # V; AK drives are sold for 24 to 48 V
 
 
 def to_raw(value: float, low: float, high: float, bits: int) -> int:
@@ -92,14 +97,15 @@ class MitMotor:
 
     def __init__(
         self, shaft: Shaft, motor: int, limits: MotorRange, dt: float, rng: np.random.Generator,
-        quirks: MitQuirks = MitQuirks(), master: int = MASTER_ID,
+        quirks: MitQuirks = MitQuirks(), master: int = MASTER_ID, condition: Condition | None = None,
     ) -> None:  # fmt: skip
+        self.condition = condition or Condition()
         self.master = master
         self.shaft, self.motor, self.limits, self.dt, self.rng, self.quirks = shaft, motor, limits, dt, rng, quirks
         self.zero = 0.0  # shaft position that the drive calls zero
         self.enabled = False
         self.error = 0
-        self.temperature = 70  # raw byte
+        self._injected = 0
         self._command = (0.0, 0.0, 0.0, 0.0, 0.0)
         self._nonsense = quirks.wrong_first_reply
         self._answer_at = -1  # tick at which a set-zero is answered; -1: none is running
@@ -108,6 +114,10 @@ class MitMotor:
     def tick(self, tick: int) -> list[CanFrame]:
         """A new tick; what the drive sends by itself."""
         self._tick = tick
+        cause = self._cause()
+        if cause and not self.error:
+            self.error = cause
+            self._limp()
         if self.quirks.watchdog and self.enabled and (tick - self._heard) * self.dt > self.quirks.watchdog:
             self._limp()
         if self._answer_at < 0 or tick < self._answer_at:
@@ -140,11 +150,21 @@ class MitMotor:
 
     def fail(self, code: int) -> None:
         """A fault of the drive: limp with an error code until it is entered anew with code 0."""
-        self.error = code
+        self._injected = self.error = code
         if code:
             self._limp()
 
+    def _cause(self) -> int:
+        """Code of what is wrong now; a hot drive must cool down before it counts as well again."""
+        low, high = self.quirks.voltage_range
+        hot = self.quirks.temperature_max - (COOLED if self.error == OVER_TEMPERATURE else 0.0)
+        volts = self.condition.voltage
+        checks = ((self.condition.temperature > hot, OVER_TEMPERATURE), (volts > high, OVER_VOLTAGE),
+                  (volts < low, UNDER_VOLTAGE))  # fmt: skip
+        return self._injected or next((code for wrong, code in checks if wrong), 0)
+
     def _enter(self) -> None:
+        self.error = self._cause() if self.error else 0
         if self.error:
             return
         self.enabled = True
@@ -176,5 +196,6 @@ class MitMotor:
             self._nonsense = False
             p, v, t = self.rng.uniform(-1, 1, 3) * (self.limits.position, self.limits.velocity, self.limits.torque)
         length = self.quirks.reply_length
-        tail = bytes([self.temperature, self.error])[: length - 6]
+        temperature = min(255, max(0, round(self.condition.temperature) + KELVIN_OFFSET))
+        tail = bytes([temperature, self.error])[: length - 6]
         return CanFrame(self.master, pack_reply(self.limits, self.motor, p, v, t, tail))

@@ -15,11 +15,20 @@ import numpy as np
 from procs.wire.cybergear_tables import PARAMETER_OF_INDEX, Kind, RunMode, State
 from procs.wire.frame import CanFrame
 from sim.emulators.can_motor import from_raw, to_raw, whole
+from sim.emulators.condition import Condition
 from sim.emulators.robot import Shaft
 
 POSITION, VELOCITY, TORQUE, KP, KD = 12.5, 30.0, 12.0, 500.0, 5.0
 ANYONE = 0xFE  # target of the answer to GET_ID
 SPEED_KD = 1.0  # N m s/rad of the speed and position loops here
+WARM = 75.0  # deg C: the warning
+COOLED = 5.0  # K below the limit the fault may be cleared; ours
+VOLTAGE_RANGE = (16.0, 28.0)  # V, the manual's
+# Bits of the fault word (type 21, parameter faultSta) that a feedback id shows, and as which of its six bits. It has
+# none for over-voltage; that overload shows as over-current is our guess.
+MOTOR_HOT, UNDER_VOLTAGE, OVER_VOLTAGE, OVERLOAD = 1 << 0, 1 << 2, 1 << 3, 1 << 8
+PHASE_A, UNCALIBRATED = 1 << 16, 1 << 7
+SHOWN = ((UNDER_VOLTAGE, 1), (PHASE_A | OVERLOAD, 2), (MOTOR_HOT, 4), (UNCALIBRATED, 32))
 DEFAULTS = {
     "limit_torque": 12.0, "cur_kp": 0.125, "cur_ki": 0.0158, "cur_filt_gain": 0.1, "limit_spd": 30.0,
     "limit_cur": 23.0, "loc_kp": 30.0, "spd_kp": 1.0, "spd_ki": 0.002, "config.limit_torque": 12.0,
@@ -35,6 +44,7 @@ class CyberGearQuirks:
     saturates: bool = True  # off: the position wraps
     ignores_timeout: bool = True  # writing CAN_TIMEOUT over CAN has no effect
     host: int = 0xFD  # who is answered before anybody has asked
+    output_ratio: float = 1.0  # of mechPos: a drive whose output encoder is set to another gear
     uid: bytes = b"CYBRGEAR"
 
 
@@ -43,29 +53,51 @@ class CyberGear:
 
     def __init__(
         self, shaft: Shaft, motor: int, dt: float, rng: np.random.Generator,
-        quirks: CyberGearQuirks = CyberGearQuirks(),
+        quirks: CyberGearQuirks = CyberGearQuirks(), condition: Condition | None = None,
     ) -> None:  # fmt: skip
+        self.condition = condition or Condition()
         self.shaft, self.motor, self.dt, self.rng, self.quirks = shaft, motor, dt, rng, quirks
         self.range = 4 * math.pi if quirks.four_pi else POSITION
         self.zero = 0.0
         self.running = False
-        self.faults = 0  # six bits of a feedback id
-        self.temperature_c = 33.3
+        self.fault_word = self.warnings = 0  # as in a frame of type 21
+        self._injected = 0  # six bits of a feedback id
         self.parameters: dict[str, float] = dict(DEFAULTS)
         self.heard_host = quirks.host
         self._tick = self._heard = 0
         self._timeout_ms = 0.0
 
+    @property
+    def faults(self) -> int:
+        """Six bits of a feedback id."""
+        return self._injected | sum(bit for word, bit in SHOWN if self.fault_word & word)
+
     def tick(self, tick: int) -> list[CanFrame]:
-        """A new tick; a CyberGear never speaks by itself, except to report a fault."""
+        """A new tick; a CyberGear never speaks by itself, except to report a fault or a warning."""
         self._tick = tick
         if self._timeout_ms and self.running and (tick - self._heard) * self.dt * 1e3 > self._timeout_ms:
             self._stop()
+        before = self.fault_word, self.warnings
+        self.fault_word |= self._causes()
+        self.warnings = int(self.condition.temperature > WARM)
+        if self.fault_word & ~before[0]:
+            self._stop()
+        if self.fault_word & ~before[0] or self.warnings & ~before[1]:
+            data = struct.pack("<II", self.fault_word, self.warnings)
+            return [CanFrame(Kind.FAULTS << 24 | self.motor << 8 | self.heard_host, data, True)]
         return []
+
+    def _causes(self) -> int:
+        """Bits of what is wrong now; a hot motor must cool down before it counts as well again."""
+        limit = 0.1 * self.parameters["config.motorOverTemp"] - (COOLED if self.fault_word & MOTOR_HOT else 0.0)
+        volts, (low, high) = self.condition.voltage, VOLTAGE_RANGE
+        checks = ((self.condition.temperature > limit, MOTOR_HOT), (volts < low, UNDER_VOLTAGE),
+                  (volts > high, OVER_VOLTAGE), (self.condition.load >= 1.0, OVERLOAD))  # fmt: skip
+        return sum(bit for wrong, bit in checks if wrong)
 
     def fail(self, code: int) -> None:
         """Fault bits of a feedback id (1 under-voltage, 2 over-current, 4 over-temperature ...)."""
-        self.faults = code & 0x3F
+        self._injected = code & 0x3F
         if code:
             self._stop()
 
@@ -89,10 +121,10 @@ class CyberGear:
         if kind in (Kind.WRITE, Kind.WRITE_LOW):
             self._write(data)
         elif kind == Kind.ENABLE:
-            self.running = not self.faults
+            self.running = not (self.faults or self.fault_word)
         elif kind == Kind.STOP:
             if data[0] == 1:
-                self.faults = 0
+                self.fault_word, self._injected = self._causes(), 0
             self._stop()
         elif kind == Kind.SET_ZERO and data[0] == 1:
             self.zero = self.shaft.position
@@ -118,9 +150,9 @@ class CyberGear:
         if parameter is None:
             return []
         live = {
-            "mechPos": self.shaft.position - self.zero, "mechVel": self.shaft.velocity,
-            "torque_fdb": self.shaft.torque, "VBUS": 24.0, "iqf": self.shaft.torque / 0.87,
-            "rotation": whole((self.shaft.position - self.zero) / (2 * math.pi) - 0.5), "faultSta": 0,
+            "mechPos": (self.shaft.output - self.zero) * self.quirks.output_ratio, "mechVel": self.shaft.velocity,
+            "torque_fdb": self.shaft.torque, "VBUS": self.condition.voltage, "iqf": self.shaft.torque / 0.87,
+            "rotation": whole((self.shaft.position - self.zero) / (2 * math.pi) - 0.5), "faultSta": self.fault_word,
             "config.CAN_ID": self.motor, "config.CAN_MASTER": self.heard_host & 0x7F,
         }  # fmt: skip
         value = live.get(parameter.name, self.parameters.get(parameter.name, 0.0))
@@ -165,7 +197,7 @@ class CyberGear:
             p = (p + r) % (2 * r) - r
         data = struct.pack(
             ">4H", to_raw(p, -r, r, 16), to_raw(self.shaft.velocity, -VELOCITY, VELOCITY, 16),
-            to_raw(self.shaft.torque, -TORQUE, TORQUE, 16), round(10 * self.temperature_c),
+            to_raw(self.shaft.torque, -TORQUE, TORQUE, 16), round(10 * self.condition.temperature),
         )  # fmt: skip
         state = State.RUN if self.running else State.RESET
         data2 = state << 14 | self.faults << 8 | self.motor

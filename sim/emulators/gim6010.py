@@ -17,10 +17,12 @@ from procs.wire.frame import CanFrame
 from procs.wire.gim6010_tables import COMMANDS, AxisState, ControlMode, Heartbeat, InputMode, Way
 from procs.wire.mit_motors import MOTORS
 from sim.emulators.can_motor import pack_reply, unpack_command, whole
+from sim.emulators.condition import Condition
 from sim.emulators.robot import Shaft
 
 NUMBER = {command.name: number for number, command in COMMANDS.items()}
-MOTOR_FAILED, WATCHDOG_EXPIRED, ESTOP_REQUESTED = 0x40, 0x800, 0x4000
+MOTOR_FAILED, WATCHDOG_EXPIRED, ESTOP_REQUESTED, OVER_TEMPERATURE = 0x40, 0x800, 0x4000, 0x40000  # of the axis
+MOTOR_HOT, SYSTEM = 0x20000, 0x1000000  # of the motor; system: here the bus voltage
 KT = 0.097  # N m/A at the rotor
 
 
@@ -40,14 +42,20 @@ class GimQuirks:
     pos_gain: float = 20.0  # 1/s
     vel_gain: float = 0.1  # N m/(turn/s) at the rotor
     velocity_limit: float = 30.0  # turn/s at the rotor
+    input_filter: float = 10.0  # 1/s, bandwidth of input mode "position filter", as it leaves the factory
+    supply_report: float = 0.0  # s between unasked reports of the bus voltage, 0: only when asked
+    temperature_max: float = 120.0  # deg C, ODrive's default for a motor's thermistor
+    voltage_range: tuple[float, float] = (8.0, 59.92)  # V, ODrive's defaults
 
 
 class Gim6010:
     """One drive, `node` on its bus."""
 
     def __init__(
-        self, shaft: Shaft, node: int, dt: float, rng: np.random.Generator, quirks: GimQuirks = GimQuirks()
-    ) -> None:
+        self, shaft: Shaft, node: int, dt: float, rng: np.random.Generator, quirks: GimQuirks = GimQuirks(),
+        condition: Condition | None = None,
+    ) -> None:  # fmt: skip
+        self.condition = condition or Condition()
         self.shaft, self.node, self.dt, self.rng, self.quirks = shaft, node, dt, rng, quirks
         self.limits = MOTORS["GIM6010-8"]
         self._boot()
@@ -60,6 +68,8 @@ class Gim6010:
         self.pos_gain, self.vel_gain, self.limit = q.pos_gain, q.vel_gain, q.velocity_limit
         self.zero = -q.boot_turns * 2 * math.pi
         self.setpoint = 0.0  # torque, N m at the rotor
+        self._wanted: tuple[float, float] | None = None  # turns and torque that the position filter goes after
+        self._filtered = (0.0, 0.0)  # turns, turn/s
         self.life = 0
         self.mute = False
         self._tick = self._heard = 0
@@ -70,6 +80,8 @@ class Gim6010:
         """A new tick; heartbeat and encoder estimates that are due."""
         self._tick = tick
         q, closed = self.quirks, self.state == AxisState.CLOSED_LOOP
+        self._protect()
+        self._filter()
         if q.watchdog and closed and (tick - self._heard) * self.dt > q.watchdog:
             self._error(WATCHDOG_EXPIRED)
         if self.mute:
@@ -79,7 +91,20 @@ class Gim6010:
             out.append(self._heartbeat())
         if q.encoder and self._due(q.encoder):
             out.append(self._answer("get_encoder_estimates"))
+        if q.supply_report and self._due(q.supply_report):
+            out.append(self._answer("get_bus_voltage_current"))
         return out
+
+    def _protect(self) -> None:
+        """What is wrong now; errors stay until they are cleared, and come again if their cause is still there."""
+        low, high = self.quirks.voltage_range
+        hot = self.condition.temperature > self.quirks.temperature_max
+        if hot and not self.motor_error & MOTOR_HOT:
+            self.motor_error |= MOTOR_HOT
+            self._error(MOTOR_FAILED | OVER_TEMPERATURE)
+        if not low <= self.condition.voltage <= high and not self.motor_error & SYSTEM:
+            self.motor_error |= SYSTEM
+            self._error(MOTOR_FAILED)
 
     def fail(self, code: int) -> None:
         """A fault of the motor (its own error word); 0: the cause is gone, the error stays until cleared."""
@@ -130,11 +155,11 @@ class Gim6010:
         if not self.quirks.mit_control:
             return []
         p, v, kp, kd, t = unpack_command(self.limits, data)
-        if self.state == AxisState.CLOSED_LOOP:
-            self.shaft.drive(p + self.zero, v, kp, kd, t)
-            self.setpoint = t / self.quirks.gear
         shaft = self.shaft
-        reply = pack_reply(self.limits, self.node, shaft.position - self.zero, shaft.velocity, shaft.torque)
+        if self.state == AxisState.CLOSED_LOOP:
+            self.shaft.drive(p + self.zero + shaft.position - shaft.output, v, kp, kd, t)
+            self.setpoint = t / self.quirks.gear
+        reply = pack_reply(self.limits, self.node, shaft.output - self.zero, shaft.velocity, shaft.torque)
         return [self._frame("mit_control", reply)]
 
     def _on_set_controller_mode(self, data: bytes) -> None:
@@ -143,8 +168,26 @@ class Gim6010:
 
     def _on_set_input_pos(self, data: bytes) -> None:
         position, velocity, torque = struct.unpack("<fhh", data)
-        if self._listens(ControlMode.POSITION, position):
+        if not self._listens(ControlMode.POSITION, position):
+            return
+        if self.mode[1] == InputMode.POSITION_FILTER:
+            if self._wanted is None:
+                self._filtered = (self._turns(), 0.0)
+            self._wanted = (position, 0.001 * torque)
+        else:
+            self._wanted = None
             self._drive(position, 0.001 * velocity, 0.001 * torque, self.pos_gain * self.vel_gain)
+
+    def _filter(self) -> None:
+        """Input mode "position filter": critically damped, so a ramp is followed 2 / bandwidth late (ODrive)."""
+        if self._wanted is None or self.state != AxisState.CLOSED_LOOP:
+            self._wanted = None
+            return
+        (wanted, torque), (turns, turn_s), b = self._wanted, self._filtered, self.quirks.input_filter
+        turn_s += (b * b * (wanted - turns) - 2 * b * turn_s) * self.dt
+        turns += turn_s * self.dt
+        self._filtered = (turns, turn_s)
+        self._drive(turns, turn_s, torque, self.pos_gain * self.vel_gain)
 
     def _on_set_input_vel(self, data: bytes) -> None:
         velocity, torque = struct.unpack("<ff", data)
@@ -221,8 +264,9 @@ class Gim6010:
     def _heartbeat(self) -> CanFrame:
         place = self.quirks.layout.value
         body = bytearray(struct.pack("<IB", self.axis_error, self.state).ljust(8, b"\0"))
-        for where, on in ((place.motor, self.motor_error != 0), (place.trajectory_done, False)):
-            body[where[0]] |= on << where[1]
+        body[place.motor[0]] |= (self.motor_error != 0) << place.motor[1]
+        if place.system is not None:
+            body[place.system[0]] |= (self.motor_error & SYSTEM != 0) << place.system[1]
         if place.life is not None:
             body[place.life] = self.life = (self.life + 1) & 0xFF
         return self._frame("heartbeat", bytes(body))
@@ -236,7 +280,7 @@ class Gim6010:
         pairs = {
             "get_encoder_estimates": (turns, turn_s),
             "get_iq": (self.setpoint / KT, torque / KT),
-            "get_bus_voltage_current": (24.0, abs(torque / KT) * 0.1),
+            "get_bus_voltage_current": (self.condition.voltage, self.condition.current),
             "get_torques": (self.setpoint, torque),
             "get_powers": (torque * turn_s * 2 * math.pi, torque * turn_s * 2 * math.pi),
         }

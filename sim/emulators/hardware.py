@@ -17,8 +17,10 @@ from procs.model.robot import Robot
 from procs.wire.frame import CanFrame
 from procs.wire.mit_motors import MOTORS
 from sim.emulators.bus_faults import BusFaults
+from sim.emulators.can_controller import BAD, OFF, CanController
 from sim.emulators.can_motor import MitMotor, MitQuirks
 from sim.emulators.cybergear import CyberGear, CyberGearQuirks
+from sim.emulators.electrics import ElectricQuirks, Electrics
 from sim.emulators.gim6010 import Gim6010, GimQuirks
 from sim.emulators.robot import EmulatedRobot, Shaft
 from sim.emulators.scotty_board import KNEE_RATIO, ScottyBoard, ScottyQuirks
@@ -27,6 +29,9 @@ from sim.emulators.vn100 import Vn100
 
 Board = SpineBoard | ScottyBoard
 SPINE, SCOTTY, MIT, CYBERGEAR, GIM6010 = SpineQuirks(), ScottyQuirks(), MitQuirks(), CyberGearQuirks(), GimQuirks()
+ELECTRIC = ElectricQuirks()
+ATTEMPTS = OFF // BAD  # of a controller before it leaves the bus
+RESTART = 0.1  # s from bus-off to the controller's restart, as `restart-ms 100` of a socketcan interface
 
 
 class CanDrive(Protocol):
@@ -53,8 +58,10 @@ class _Hardware(ABC):
         *,
         pushes: Sequence[Push] = (),
         faults: Sequence[Fault] = (),
+        electric: ElectricQuirks = ELECTRIC,
         gui: bool = False,
     ) -> None:
+        self.electric = electric
         self.robot = EmulatedRobot(robot, options, seed=seed, pushes=pushes, faults=faults, gui=gui)
         self.bus = self.robot.bus
         self.seed = seed
@@ -77,7 +84,15 @@ class _Hardware(ABC):
         imu = self.robot.sense(seq)
         self._imu = self.bus_faults.imu(self.vn100.packet(imu), seq)
         if new:
+            self.shafts = [Shaft(self.robot, j, ratio) for j, ratio in enumerate(self._belts())]
+            rng = np.random.default_rng((self.seed, 3))
+            self.electrics = Electrics(self.robot, np.array(self._belts()), rng, self.electric)
             self._power_on(np.random.default_rng((self.seed, 2)))
+        self.electrics.tick(self.bus_faults, seq)
+        for shaft in self.shafts:
+            shaft.slip = 0.0
+        for fault, joint in self.bus_faults.of("coupling_slips", seq):
+            self.shafts[joint].slip = fault.value or 0.0
         self._pass_time()
 
     def imu_bytes(self) -> bytes:
@@ -100,11 +115,17 @@ class _Hardware(ABC):
     def _pass_time(self) -> None:
         """What the electronics do by themselves in one tick."""
 
-    def _mit_motor(self, joint: int, rng: np.random.Generator, quirks: MitQuirks, motor: int, ratio: float) -> MitMotor:
-        shaft = Shaft(self.robot, joint, ratio)
+    def _belts(self) -> list[float]:
+        """Turns of each motor's output per turn of what the wiring calls it."""
+        return [1.0] * len(self.robot.wires)
+
+    def _mit_motor(self, joint: int, rng: np.random.Generator, quirks: MitQuirks, motor: int) -> MitMotor:
         drive = self.robot.wires[joint].drive
         master = self.bus.can.host_id if self.bus.can is not None else 0
-        return MitMotor(shaft, motor, MOTORS[drive], self.robot.robot.dt, rng, quirks, master)
+        return MitMotor(
+            self.shafts[joint], motor, MOTORS[drive], self.robot.robot.dt, rng, quirks, master,
+            self.electrics.conditions[joint],
+        )  # fmt: skip
 
 
 class EmulatedSpine(_Hardware):
@@ -113,9 +134,9 @@ class EmulatedSpine(_Hardware):
     def __init__(
         self, robot: Robot, options: PlantOptions, seed: int, *, pushes: Sequence[Push] = (),
         faults: Sequence[Fault] = (), quirks: SpineQuirks = SPINE, scotty: ScottyQuirks = SCOTTY,
-        motors: MitQuirks | None = None, gui: bool = False,
+        motors: MitQuirks | None = None, electric: ElectricQuirks = ELECTRIC, gui: bool = False,
     ) -> None:  # fmt: skip
-        super().__init__(robot, options, seed, pushes=pushes, faults=faults, gui=gui)
+        super().__init__(robot, options, seed, pushes=pushes, faults=faults, electric=electric, gui=gui)
         if self.bus.spine is None:
             raise ValueError(f"{robot.name}: bus has no spine section")
         self.spine: SpineBus = self.bus.spine
@@ -126,25 +147,24 @@ class EmulatedSpine(_Hardware):
 
     def _joints_of(self, board: int) -> list[int]:
         """The six joints of a board, leg-major by place."""
-        wires = self.robot.wires
-        of_place: dict[int, list[int]] = {0: [], 1: []}
-        for joint, wire in enumerate(wires):
-            if wire.line == board:
-                of_place[wire.id].append(joint)
-        joints = of_place[0] + of_place[1]
-        if len(of_place[0]) != 3 or len(of_place[1]) != 3:
-            raise ValueError(f"bus.wiring: board {board} has places {of_place}, want a leg at 0 and at 1")
-        return joints
+        at = {wire.place(j): j for j, wire in enumerate(self.robot.wires) if wire.line == board}
+        want = [(board, leg, slot) for leg in range(2) for slot in range(3)]
+        joints = [joint for joint, wire in enumerate(self.robot.wires) if wire.line == board]
+        if sorted(at) != want or len(joints) != 6:
+            found = {leg: [j for j in joints if self.robot.wires[j].id == leg] for leg in (0, 1)}
+            raise ValueError(f"bus.wiring: board {board} has places {found}, want a leg at 0 and at 1")
+        return [at[place] for place in want]
+
+    def _belts(self) -> list[float]:
+        ratio = KNEE_RATIO if self.spine.variant == "scotty" else 1.0
+        of_place = {j: ratio if i % 3 == 2 else 1.0 for joints in self.joints for i, j in enumerate(joints)}
+        return [of_place[j] for j in range(len(of_place))]
 
     def _power_on(self, rng: np.random.Generator) -> None:
-        is_scotty = self.spine.variant == "scotty"
         self.boards = []
         for joints in self.joints:
-            motors = [
-                self._mit_motor(j, rng, self.motor_quirks, 1 + i % 3, KNEE_RATIO if is_scotty and i % 3 == 2 else 1.0)
-                for i, j in enumerate(joints)
-            ]
-            if is_scotty:
+            motors = [self._mit_motor(j, rng, self.motor_quirks, 1 + i % 3) for i, j in enumerate(joints)]
+            if self.spine.variant == "scotty":
                 self.boards.append(ScottyBoard(motors, rng, self.robot.robot.dt, self.scotty))
             else:
                 self.boards.append(SpineBoard(motors, rng, self.quirks))
@@ -170,27 +190,31 @@ class EmulatedCan(_Hardware):
     def __init__(
         self, robot: Robot, options: PlantOptions, seed: int, *, pushes: Sequence[Push] = (),
         faults: Sequence[Fault] = (), mit: MitQuirks = MIT, cybergear: CyberGearQuirks = CYBERGEAR,
-        gim6010: GimQuirks = GIM6010, gui: bool = False,
+        gim6010: GimQuirks = GIM6010, electric: ElectricQuirks = ELECTRIC, restart: float = RESTART,
+        gui: bool = False,
     ) -> None:  # fmt: skip
-        super().__init__(robot, options, seed, pushes=pushes, faults=faults, gui=gui)
+        super().__init__(robot, options, seed, pushes=pushes, faults=faults, electric=electric, gui=gui)
         if self.bus.can is None:
             raise ValueError(f"{robot.name}: bus has no can section")
         self.can: CanBus = self.bus.can
         self.mit, self.cybergear, self.gim6010 = mit, cybergear, gim6010
+        self.restart = restart
+        self.bit_rates = [line.bitrate for line in self.can.buses]  # of the host's controllers
         self.drives: list[CanDrive] = []
         self._waiting: list[list[CanFrame]] = [[] for _ in self.can.buses]
 
     def _power_on(self, rng: np.random.Generator) -> None:
         dt = self.robot.robot.dt
         self.drives = []
+        self.controllers = [CanController(dt, self.restart) for _ in self.can.buses]
         for joint, wire in enumerate(self.robot.wires):
-            shaft = Shaft(self.robot, joint)
+            shaft, condition = self.shafts[joint], self.electrics.conditions[joint]
             if self.can.protocol == "mit":
-                self.drives.append(self._mit_motor(joint, rng, self.mit, wire.id, 1.0))
+                self.drives.append(self._mit_motor(joint, rng, self.mit, wire.id))
             elif self.can.protocol == "cybergear":
-                self.drives.append(CyberGear(shaft, wire.id, dt, rng, self.cybergear))
+                self.drives.append(CyberGear(shaft, wire.id, dt, rng, self.cybergear, condition))
             else:
-                self.drives.append(Gim6010(shaft, wire.id, dt, rng, self.gim6010))
+                self.drives.append(Gim6010(shaft, wire.id, dt, rng, self.gim6010, condition))
         self.lines = [
             [drive for drive, wire in zip(self.drives, self.robot.wires, strict=True) if wire.line == line]
             for line in range(len(self.can.buses))
@@ -201,22 +225,62 @@ class EmulatedCan(_Hardware):
         for joint, code in self.bus_faults.failed_motors(self.seq):
             self.drives[joint].fail(code)
         for line, drives in enumerate(self.lines):
-            for drive in drives:
-                self._answer(line, drive.tick(self.ticks))
+            self.controllers[line].tick(self.ticks, bool(self.bus_faults.of("bus_off", self.seq, line)))
+            said = [frame for drive in drives for frame in drive.tick(self.ticks)]
+            self._answer(line, sorted(said, key=priority))  # all want the bus at once
 
-    def send(self, line: int, frame: CanFrame) -> None:
-        """A frame of the host on a bus: all drives there hear it."""
+    def send(self, line: int, frame: CanFrame) -> bool:
+        """A frame of the host on a bus: all drives there hear it. False: its controller would not take it."""
+        faults, seq = self.bus_faults, self.seq
+        deaf = self._other_rate(line)
+        full = faults.happens("buffer_full", seq, line)
+        if not self.controllers[line].send(lambda: deaf or faults.happens("error_frames", seq, line), full):
+            return False
         for drive in self.lines[line]:
             self._answer(line, drive.receive(frame))
+        return True
 
     def receive(self, line: int) -> list[CanFrame]:
         """Everything that has come on a bus since the last call."""
         frames, self._waiting[line] = self._waiting[line], []
         return self.bus_faults.order(line, frames, self.seq)
 
+    def errors(self, line: int) -> list[tuple[int, bytes]]:
+        """(id, data) of the error frames of the host's controller since the last call."""
+        return self.controllers[line].said() if self.drives else []
+
+    @property
+    def rates_matter(self) -> bool:
+        """Whether drives may run at another bit rate than the host's controllers."""
+        return any(fault.kind == "wrong_bit_rate" for fault in self.bus_faults.faults)
+
+    def _other_rate(self, line: int) -> bool:
+        """Whether the drives of a line run at another bit rate than the host's controller."""
+        return any(round(f.value or 0) != self.bit_rates[line]
+                   for f, _ in self.bus_faults.of("wrong_bit_rate", self.seq, line))  # fmt: skip
+
     def _answer(self, line: int, frames: list[CanFrame]) -> None:
+        controller, deaf = self.controllers[line], self._other_rate(line)
         for frame in frames:
-            self._waiting[line] += self.bus_faults.can(line, frame, self.seq)
+            if deaf:
+                controller.hear_nonsense()
+            elif not controller.off and not self._lost(line):
+                self._waiting[line] += self.bus_faults.can(line, frame, self.seq)
+
+    def _lost(self, line: int) -> bool:
+        """A drive's frame that is destroyed is sent again, until its own controller has had enough."""
+        for _ in range(ATTEMPTS):
+            if not self.bus_faults.happens("error_frames", self.seq, line):
+                return False
+            self.controllers[line].hear_nonsense()
+        return True
+
+
+def priority(frame: CanFrame) -> tuple[int, int, int]:
+    """Arbitration: the lower identifier wins; at an equal base the standard frame before the extended one."""
+    if not frame.extended:
+        return frame.can_id, int(frame.remote), 0
+    return frame.can_id >> 18, 2, (frame.can_id & 0x3FFFF) << 1 | frame.remote
 
 
 Hardware = EmulatedSpine | EmulatedCan

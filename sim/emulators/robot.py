@@ -113,16 +113,26 @@ class EmulatedRobot:
 
 
 class Shaft:
-    """One motor's output in its own units; `ratio`: further turns of the motor per turn of what the wiring calls it."""
+    """One motor in its own units; `ratio`: further turns of the motor per turn of what the wiring calls it.
+
+    `position` is what the encoder at the rotor knows of the output; after the coupling behind it has slipped by `slip`
+    rad, the output is elsewhere.
+    """
 
     def __init__(self, robot: EmulatedRobot, joint: int, ratio: float = 1.0) -> None:
         self.robot, self.joint, self.ratio = robot, joint, ratio
         self.name = robot.robot.joint_names[joint]
+        self.slip = 0.0
+
+    @property
+    def output(self) -> float:
+        """Rad of the output, all turns, as a second encoder there sees it."""
+        return float(self.robot.position[self.joint]) * self.ratio
 
     @property
     def position(self) -> float:
-        """Rad, all turns."""
-        return float(self.robot.position[self.joint]) * self.ratio
+        """Rad of the output by the rotor's encoder, all turns."""
+        return self.output - self.slip
 
     @property
     def velocity(self) -> float:
@@ -135,9 +145,15 @@ class Shaft:
         return float(self.robot.torque[self.joint]) / self.ratio
 
     def drive(self, position: float, velocity: float, kp: float, kd: float, torque: float) -> None:
-        """PD and feed-forward from now on; position in rad over all turns."""
+        """PD and feed-forward from now on; position in rad over all turns, by the rotor's encoder."""
         r = self.ratio
-        self.robot.wanted[:, self.joint] = (position / r, velocity / r, kp * r * r, kd * r * r, torque * r)
+        self.robot.wanted[:, self.joint] = (
+            (position + self.slip) / r,
+            velocity / r,
+            kp * r * r,
+            kd * r * r,
+            torque * r,
+        )
         self.robot.on[self.joint] = 1
 
     def limp(self) -> None:

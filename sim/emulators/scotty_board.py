@@ -32,6 +32,7 @@ class ScottyQuirks:
     legacy_knee: bool = False  # velocity and torque the wrong way round, gains not scaled
     legacy_flags: bool = True  # accepts a frame if either leg's flags are at most 3
     garbage: int = 2  # first replies are zeros with torques of -70 N m
+    refresh: int = 1  # transfers per CAN cycle: a slow board repeats its reply (7 of 10 in the recorded log)
     can_die: bool = True  # a transfer before the CAN cycle is over stops SPI for good
 
 
@@ -64,7 +65,8 @@ class ScottyBoard:
         rx = self._out
         if len(tx) == FRAME_BYTES:
             self._accept(tx)
-        self._cycle()
+        if self.transfers % self.quirks.refresh == 0:
+            self._cycle()
         if self.transfers <= self.quirks.garbage:
             return bytes(FRAME_BYTES)
         return rx

@@ -6,8 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from config.load import load_robot
 from procs.bridge.build import wires_of
 from procs.bridge.joint_map import DriveCommand, JointMap
+from procs.bridge.spi import CallableBoard
+from procs.bridge.spine_drives import SpineDrives
 from procs.wire import spine
 
 N = 4
@@ -75,3 +78,15 @@ def test_mini_cheetahs_wiring_gives_the_references_frames(robot):
     rear = spine.unpack_command(frames[1])
     np.testing.assert_allclose(rear.q_des, [[0, -0.770796, -6.838723], [0, 0.770796, 6.838723]], atol=2e-6)
     np.testing.assert_allclose(rear.tau_ff, [[1, -2, -1.9287], [1, 2, 1.9287]], atol=2e-6)
+
+
+def test_slots_put_a_joint_at_another_of_its_legs_motors():
+    wires = list(load_robot("mini_cheetah").bus.wiring.values())
+    swapped = [w.model_copy(update={"slot": {1: 2, 2: 1}.get(j)}) for j, w in enumerate(wires)]  # FR.hip and FR.knee
+    boards = [CallableBoard(lambda tx: None, f"spi{k}") for k in range(2)]
+    command = DriveCommand.zero(12)
+    command.position[:] = np.arange(12)
+    command.enable[:] = True
+    frames = [SpineDrives(boards, w).frames(command)[0] for w in (wires, swapped)]
+    plain, changed = (np.array(spine.unpack_command(frame).q_des).ravel() for frame in frames)
+    assert plain.tolist() == [0, 1, 2, 3, 4, 5] and changed.tolist() == [0, 2, 1, 3, 4, 5]

@@ -13,6 +13,7 @@ from config.scenario import PlantOptions
 from procs.bridge.build import can_drives, spine_drives
 from procs.bridge.spi import CallableBoard
 from procs.model.robot import Robot
+from procs.wire import can_errors
 from sim.emulators.hardware import EmulatedCan, EmulatedSpine
 from tests.sim.emulators.wiring import can_bus, spine_bus, with_bus
 from tools.bring_up.bench import Bench
@@ -49,6 +50,7 @@ class Tap:
     def __init__(self, hardware) -> None:
         self.hardware = hardware
         self.sent: list = []
+        self.tunable = True  # whether the bit rate is the host's to set
         self.start = self.furthest = None
         self.before_tick = lambda: None
 
@@ -80,7 +82,8 @@ class TappedLink:
     """One emulated CAN bus."""
 
     def __init__(self, tap: Tap, line: int) -> None:
-        self.tap, self.line, self.name, self.last_error = tap, line, f"can{line}", ""
+        self.tap, self.line, self.name = tap, line, f"can{line}"
+        self.last_error, self.errors = "", 0
         self.waiting: list = []
 
     def open(self) -> None:
@@ -91,10 +94,22 @@ class TappedLink:
 
     def send(self, frame) -> bool:
         self.tap.sent.append((self.line, frame))
-        self.tap.hardware.send(self.line, frame)
+        sent = self.tap.hardware.send(self.line, frame)
+        self.listen()
+        return sent
+
+    def retune(self, bitrate: int) -> bool:
+        if not self.tap.tunable:
+            return False
+        self.tap.hardware.bit_rates[self.line] = bitrate
         return True
 
+    def listen(self) -> None:
+        for error in self.tap.hardware.errors(self.line):
+            self.errors, self.last_error = self.errors + 1, can_errors.words(*error)
+
     def receive(self, wait: float):
+        self.listen()
         self.waiting += self.tap.hardware.receive(self.line)
         return self.waiting.pop(0) if self.waiting else None
 
@@ -155,6 +170,7 @@ class Lab:
     """Bench, person and runner on emulated hardware."""
 
     def __init__(self, kind: str, described: Robot, true: Robot, path, **quirks) -> None:
+        """`quirks`: also `faults` of a scenario; ticks of the bench count from 1."""
         made = EmulatedSpine if kind in ("spine", "scotty") else EmulatedCan
         self.hardware = made(true, PlantOptions(imu_noise=False, suspended=True), 1, **quirks)
         self.tap = Tap(self.hardware)

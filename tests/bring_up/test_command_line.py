@@ -114,7 +114,7 @@ def test_the_menu_takes_plain_prompts_and_no_answer_is_no(rig):
     process = one.start("--hold", "0.1", stdin=subprocess.PIPE)
     out, err = process.communicate("nonsense\nstep FR.hip\n\nquit\n", timeout=60)
     assert process.returncode == 1, err
-    assert "'nonsense': want listen" in out and "transmit? [y/N]" in out and "refused" in out
+    assert "'nonsense': want bit-rate" in out and "transmit? [y/N]" in out and "refused" in out
     assert not one.hardware.robot.on.any()
 
 

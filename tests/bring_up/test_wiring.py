@@ -85,6 +85,35 @@ def test_swapped_legs_of_a_board_are_found_and_put_right(lab):
     assert all(wire(one, f"FR.{j}").id == 1 and wire(one, f"FL.{j}").id == 0 for j in ("abad", "hip", "knee"))
 
 
+def test_motors_swapped_within_a_leg_of_a_board_are_found_and_written_as_slots(lab, tmp_path):
+    one = lab("spine", lambda r: rewired(r, FR_hip={"slot": 2}, FR_knee={"slot": 1}))
+    first = one.run("step FR.knee")["FR.knee"]
+    assert first.verdict is Verdict.SWAPPED and "moves FR.hip" in first.words and "slots" in first.words
+    assert (wire(one, "FR.hip").slot, wire(one, "FR.knee").slot, wire(one, "FR.abad").slot) == (2, 1, None)
+    again = one.run("step FR.hip FR.knee")
+    assert all(r.passed for r in again.values()), again
+    one.run("step FR.abad zero report")
+    description = load_robot("mini_cheetah", read_overlay(tmp_path / "mini_cheetah_overlay.yaml"))
+    for joint in ("FR.abad", "FR.hip", "FR.knee"):
+        ours, true = description.bus.wiring[joint], true_wire(one, joint)
+        assert ours.offset == pytest.approx(true.offset, abs=3e-3)
+        assert ours == true.model_copy(update={"offset": ours.offset})
+
+
+def test_a_motor_that_hangs_in_another_leg_of_another_board_is_put_right(lab):
+    """FR.hip's and RL.knee's motors: two boards, two legs, two slots."""
+
+    def swap(r):
+        fr, rl = r.description.bus.wiring["FR.hip"], r.description.bus.wiring["RL.knee"]
+        there, here = {"line": rl.line, "id": rl.id, "slot": 2}, {"line": fr.line, "id": fr.id, "slot": 1}
+        return rewired(r, FR_hip=there, RL_knee=here)
+
+    one = lab("spine", swap)
+    one.run("step RL.knee")  # moves FR.hip; of FR.hip's, RL.knee is at its end stop
+    assert all(r.passed for r in one.run("step FR.hip RL.knee FR.knee RL.hip").values())
+    assert wire(one, "FR.hip").place(1) == (1, 1, 2) and wire(one, "RL.knee").place(11) == (0, 0, 1)
+
+
 @pytest.mark.parametrize("kind", ["mit", "spine"])
 def test_a_wrong_velocity_range_is_found_and_the_firmware_named(lab, kind):
     one = lab(kind, lambda r: rewired(r, RR_hip={"drive": "mini_cheetah_v45"}))

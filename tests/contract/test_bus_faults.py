@@ -84,6 +84,16 @@ def test_without_faults_nothing_is_rejected():
         ("can", Fault(t=0.8, kind="motor_fault", joint="FL.hip", value=1), "FL.hip"),
         ("cybergear", Fault(t=0.8, kind="motor_fault", joint="FL.hip", value=4), "over-temperature"),
         ("gim6010", Fault(t=0.8, kind="motor_fault", joint="FL.hip", value=0x1000), "motor failed"),
+        ("can", Fault(t=0.8, kind="motor_heat", joint="FL.hip", value=110), "over-temperature"),
+        ("cybergear", Fault(t=0.8, kind="motor_heat", joint="FL.hip", value=81), "over-temperature"),
+        ("gim6010", Fault(t=0.8, kind="motor_heat", joint="FL.hip", value=130), "over-temperature"),
+        ("can", Fault(t=0.8, kind="supply_voltage", value=12), "under-voltage"),
+        ("cybergear", Fault(t=0.8, kind="supply_voltage", value=15), "under-voltage"),
+        ("cybergear", Fault(t=0.8, kind="supply_voltage", value=29), "over-voltage"),  # no bit of a feedback says it
+        ("gim6010", Fault(t=0.8, kind="supply_voltage", value=62), "motor failed"),
+        ("can", Fault(t=0.8, kind="bus_off", line=2, duration=5.0), "bus-off"),
+        ("can", Fault(t=0.8, kind="error_frames", line=2), "bus-off"),
+        ("cybergear", Fault(t=0.8, kind="wrong_bit_rate", line=2, value=500_000), "wrong bit rate"),
     ],
 )
 def test_a_lasting_fault_ends_in_damping_and_is_named(kind, fault, word):
@@ -106,3 +116,22 @@ def test_a_lasting_fault_ends_in_damping_and_is_named(kind, fault, word):
     assert not any(latched for latched, _ in statuses[:390])
     assert loop.latched
     assert any(word in reason for _, reason in statuses[400:]), statuses[-1]
+
+
+def test_a_bus_that_was_off_and_is_back_is_no_longer_blamed():
+    """A later silence has another cause."""
+    faults = [Fault(t=0.8, duration=0.004, kind="bus_off", line=2), Fault(t=1.0, kind="bus_silent", line=2)]
+    one, robot, _hardware = plant("can", faults=faults)
+    loop = PlantLoop(one, robot)
+    loop.start(1)
+    command, why = hold(robot, robot.pose("down")), {}
+    try:
+        for _ in range(540):
+            loop.sample()
+            why[loop.seq] = one.sensing.why[6]
+            command.run, command.seq = loop.run, loop.seq
+            loop.accept(command)
+            loop.act()
+    finally:
+        one.stop()
+    assert "bus-off" in why[401] and "silent" in why[510] and "bus-off" not in why[510]

@@ -12,6 +12,7 @@ from lcmtypes.channels import ESTOP, IMU, JOINT_STATE
 from lcmtypes.generated import Estop, Imu, JointCommand, JointState
 from procs.runtime.plant_loop import PlantLoop
 from tests.contract.twins import KINDS, PERIODS_OLD, hold, plant, quanta
+from tools.emulated_plant import InStep
 
 EMULATED = KINDS[1:]
 
@@ -86,16 +87,14 @@ def true_joints(loop):
 @pytest.fixture(autouse=True)
 def remember_the_state_at_each_tick(monkeypatch):
     """The physics of emulated hardware is done within read(): keep what it was when the tick opened."""
-    from tests.contract import twins
-
-    begin = twins.InStep.begin
+    begin = InStep.begin
 
     def noting(self, run, seq):
         there = begin(self, run, seq)
         self.at_tick = state_of(self.hardware.robot.plant)
         return there
 
-    monkeypatch.setattr(twins.InStep, "begin", noting)
+    monkeypatch.setattr(InStep, "begin", noting)
 
 
 START = 300  # ticks from the first command until every plant's drives run with full gains

@@ -9,8 +9,8 @@ import pytest
 from config.load import load_robot, load_scenario
 from procs.model.robot import Robot
 from tools import scenario
+from tools.inputs import load, split_overrides
 from tools.picture import draw
-from tools.scenario import load, split_overrides
 from tools.stack import rollout
 
 PARTS = {

@@ -1,6 +1,7 @@
 """Bring-up: `python -m tools.bring_up --robot R [--bus-dir DIR] [STEP [JOINT ...] ...]`; without steps a menu.
 
-Steps: listen, roll-call, step JOINT, zero, quantum JOINT, silence JOINT, report, rig, ground. JOINT: FR.hip, FR or all.
+Steps: bit-rate, listen, roll-call, step JOINT, zero, quantum JOINT, silence JOINT, report, rig, ground.
+JOINT: FR.hip, FR or all.
 Exit code 0: everything asked for has passed; 1: something was found; 2: usage, description or bus.
 """
 

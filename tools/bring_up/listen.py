@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from procs.model.robot import Robot
 from tools.bring_up.ask import Asker
@@ -37,6 +38,8 @@ def roll_call(bench: Bench, asker: Asker) -> list[Record]:
         return _boards(bench, asker)
     ids = sorted({w.id for w in bench.wires} | (set(range(1, 1 + HIGHEST_TRIED)) if can.protocol == "mit" else set()))
     book, many = Book(can), f"{len(ids)} ids x {QUESTIONS}"
+    before = [link.errors for link in bench.links]
+    said: dict[int, str] = {}  # by bus
     how = "a request" if can.protocol == "gim6010" else "an exit frame (switches off, moves nothing)"
     asked = 0
     for line, place in enumerate(can.buses):
@@ -47,19 +50,25 @@ def roll_call(bench: Bench, asker: Asker) -> list[Record]:
             for _ in range(QUESTIONS):
                 for now, heard_on, frame in bench.ask(line, question(can, number)):
                     book.hear(now, heard_on, frame)
+                if bench.links[line].errors > before[line]:
+                    said[line] = bench.links[line].last_error or said.get(line, "error frames")
     if not asked:
         return [Record("roll-call", name, Verdict.REFUSED, "not asked") for name in bench.robot.joint_names]
     for now, line, frame in bench.hear(0.2):
         book.hear(now, line, frame)
     talk = can.protocol in TALKATIVE
-    return judge("roll-call", bench, book, expect_answer=True, most_answers=None if talk else QUESTIONS)
+    most = None if talk else QUESTIONS
+    return judge("roll-call", bench, book, expect_answer=True, most_answers=most, errors=said)
 
 
 def judge(
     step: str, bench: Bench, book: Book, *, expect_answer: bool, most_answers: int | None = None,
-    most_beats: float | None = None,
+    most_beats: float | None = None, errors: Mapping[int, str] = MappingProxyType({}),
 ) -> list[Record]:  # fmt: skip
-    """A record for each joint's node, then one for each node and stranger that nobody expects."""
+    """A record for each joint's node, then one for each node and stranger that nobody expects.
+
+    `errors`: by bus, what its controller had to say while it was asked.
+    """
     can = book.can
     due: dict[Node, str] = {(w.line, w.id): name for name, w in zip(bench.robot.joint_names, bench.wires, strict=True)}
     out = []
@@ -72,7 +81,9 @@ def judge(
         if node is None:
             verdict, words = _absent(number, bus, [can.buses[k].channel for k in elsewhere], expect_answer)
             doubles = [x for x in book.nodes.values() if x.id == number and _doubled(x, most_answers, most_beats)]
-            if verdict is Verdict.MISSING and doubles:
+            if verdict is Verdict.MISSING and line in errors and not any(on == line for on, _ in book.nodes):
+                verdict, words = Verdict.ERROR, f"nobody answers on {bus}, only errors: {errors[line]}"
+            elif verdict is Verdict.MISSING and doubles:
                 words += f"; two answer as {number} on {can.buses[doubles[0].line].channel}: it may hang there"
         else:
             data |= {"state": node.state, "age": round(bench.now - node.last, 3), "answers": node.answers}

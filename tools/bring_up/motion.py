@@ -13,6 +13,7 @@ import numpy as np
 
 from tools.bring_up.bench import Bench, Sample
 from tools.bring_up.session import Verdict
+from tools.bring_up.witness import Pairs, witness_of
 
 AGREE = 5  # samples in a row that must agree before anything moves
 AT_REST = 0.3  # rad/s at the joint: slower counts as still
@@ -52,6 +53,7 @@ class Trace:
     torque_most: float = 0.0
     by_speed: float = 0.0  # rad at the joint that the velocities add up to
     samples: list[tuple[float, float, float, float, float]] = field(default_factory=list)  # t, target, p, v, torque
+    pairs: Pairs = field(default_factory=Pairs)  # what the drive's second encoder says beside it, if it has one
 
     def array(self) -> np.ndarray:
         """(samples, 5)."""
@@ -111,11 +113,18 @@ def start(bench: Bench, joint: int) -> tuple[float, float]:
 
 
 def move(bench: Bench, joint: int, plan: Plan, on_sample: Callable[[Trace], None] = lambda trace: None) -> Trace:
-    """Out, hold, back, off; AbortError carries on after the motor is off, with the trace as `trace`."""
+    """Out, hold, back, off; AbortError carries on after the motor is off, with the trace as `trace`.
+
+    A drive with a second word on its position is asked for it before, in the middle of a hold, and after.
+    """
     trace = Trace()
     try:
         trace.rest, trace.rest_speed = start(bench, joint)
-        _out_and_back(bench, joint, plan, trace, on_sample)
+        look = _look(bench, joint, trace) if plan.hold else lambda reported: None
+        look(trace.rest)
+        _out_and_back(bench, joint, plan, trace, on_sample, look)
+        if trace.samples:
+            look(trace.samples[-1][2])
     except AbortError as abort:
         abort.trace = trace  # type: ignore[attr-defined]
         raise
@@ -124,12 +133,24 @@ def move(bench: Bench, joint: int, plan: Plan, on_sample: Callable[[Trace], None
     return trace
 
 
-def _out_and_back(bench: Bench, joint: int, plan: Plan, trace: Trace, on_sample: Callable[[Trace], None]) -> None:
+def _look(bench: Bench, joint: int, trace: Trace) -> Callable[[float], None]:
+    """Takes a reported position and asks the second encoder at once."""
+    found = witness_of(bench, joint)
+    if found is None:
+        return lambda reported: None
+    trace.pairs.source, ask = found
+    return lambda reported: trace.pairs.add(reported, ask())
+
+
+def _out_and_back(
+    bench: Bench, joint: int, plan: Plan, trace: Trace, on_sample: Callable[[Trace], None],
+    look: Callable[[float], None],
+) -> None:  # fmt: skip
     wire = bench.wires[joint]
     scaled = bench.bus.spine is None or bench.bus.spine.scaled_gains
     turn, square = wire.sign * wire.ratio, wire.ratio**2 if scaled else 1.0
     kp, kd = plan.kp / square, min(plan.kd / square, DRIVE_KD)
-    begin, missed = bench.now, 0
+    begin, missed, looked = bench.now, 0, False
     while (t := bench.now - begin) < 2 * plan.up + plan.hold:
         if t < plan.up:
             share = 0.5 - 0.5 * math.cos(math.pi * t / plan.up)
@@ -147,6 +168,9 @@ def _out_and_back(bench: Bench, joint: int, plan: Plan, trace: Trace, on_sample:
             trace.samples.append((s.time - begin, target, s.position, s.velocity, torque))
             _watch(plan, turn, trace)
             on_sample(trace)
+            if not looked and t >= plan.up + 0.5 * plan.hold:
+                looked = True
+                look(s.position)
 
 
 def _watch(plan: Plan, turn: float, trace: Trace) -> None:

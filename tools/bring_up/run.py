@@ -8,6 +8,7 @@ from pathlib import Path
 from procs.bridge.plant import bus_of
 from tools.bring_up.ask import Asker, UnansweredError
 from tools.bring_up.bench import Bench
+from tools.bring_up.bit_rate import bit_rate
 from tools.bring_up.gate import GROUND, gate
 from tools.bring_up.listen import LISTEN, listen, roll_call
 from tools.bring_up.quantum import quantum
@@ -19,7 +20,7 @@ from tools.bring_up.wiring import corrected
 from tools.bring_up.zero import zero
 
 OF_JOINTS = ("step", "quantum", "silence")  # followed by joints, legs, or all
-STEPS = ("listen", "roll-call", "step", "zero", "quantum", "silence", "report", *GROUND)
+STEPS = ("bit-rate", "listen", "roll-call", "step", "zero", "quantum", "silence", "report", *GROUND)
 Job = tuple[str, tuple[str, ...]]
 
 
@@ -80,7 +81,9 @@ class Runner:
 
     def _records(self, name: str, targets: Sequence[str]) -> Iterator[Record]:
         bench, asker = self.bench, self.asker
-        if name == "listen":
+        if name == "bit-rate":
+            yield from bit_rate(bench, self.seconds)
+        elif name == "listen":
             yield from listen(bench, self.seconds)
         elif name == "roll-call":
             yield from roll_call(bench, asker)

@@ -27,6 +27,8 @@ class Verdict(StrEnum):
     SIGN = "inverted sign"
     RATIO = "wrong ratio"
     RANGE = "wrong range"
+    BIT_RATE = "wrong bit rate"
+    SLIP = "slipped coupling"
     STILL = "did not move"
     OVER_TRAVEL = "over-travel"
     OVER_TORQUE = "too much torque"

@@ -75,6 +75,16 @@ CLAIMS: tuple[tuple[str, str, str], ...] = (
         EMULATED,
     ),
     (
+        "Drives that protect themselves are heard",
+        "sim/emulators/test_electrics.py::test_beyond_its_limits_a_drive_lets_go_says_why_and_comes_back_only_when_asked",
+        EMULATED,
+    ),
+    (
+        "A CAN bus that was off is no longer blamed",
+        "contract/test_bus_faults.py::test_a_bus_that_was_off_and_is_back_is_no_longer_blamed",
+        EMULATED,
+    ),
+    (
         "Spoiled messages move no believed value far",
         "contract/test_bus_faults.py::test_messages_spoiled_in_every_way_move_no_believed_value_far",
         EMULATED,
@@ -101,6 +111,22 @@ CLAIMS: tuple[tuple[str, str, str], ...] = (
         "bring_up/test_wiring.py::test_a_wrong_velocity_range_is_found_and_the_firmware_named",
         EMULATED,
     ),
+    (
+        "Bring-up: swaps within a leg of a board",
+        "bring_up/test_wiring.py::test_motors_swapped_within_a_leg_of_a_board_are_found_and_written_as_slots",
+        EMULATED,
+    ),
+    (
+        "Bring-up: wrong bit rates",
+        "bring_up/test_bit_rate.py::test_a_wrong_rate_is_named_with_the_right_one_and_nothing_is_sent",
+        EMULATED,
+    ),
+    ("Bring-up: second encoders", "bring_up/test_witness.py::test_a_wrong_gear_between_the_two_is_named", EMULATED),
+    (
+        "Bring-up: slipped couplings",
+        "bring_up/test_witness.py::test_a_coupling_that_slips_on_the_way_is_named",
+        EMULATED,
+    ),
     ("Bring-up: over-travel", "bring_up/test_safety.py::test_over_travel_switches_the_motor_off", EMULATED),
     (
         "Bring-up: what a drive does in silence",
@@ -109,7 +135,7 @@ CLAIMS: tuple[tuple[str, str, str], ...] = (
     ),
     ("Bring-up: Ctrl-C and kill", "bring_up/test_command_line.py::test_ctrl_c_and_kill_leave_the_motors_off", EMULATED),
     ("spidev on a real board; byte order on the line", "", NOT),
-    ("socketcan with real drives; reply times, bus load", "", NOT),
+    ("socketcan with real drives; reply times, bus load, bus-off", "", NOT),
     ("VN-100 on a real serial line", "", NOT),
     ("A real drive's first reply, zeroing time and silence", "", NOT),
     ("Standing and walking", "", NOT),

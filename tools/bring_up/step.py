@@ -10,6 +10,7 @@ import numpy as np
 
 from procs.model.legs import leg_kinematics
 from procs.model.robot import Robot
+from procs.wire.mit_motors import MOTORS
 from tools.bring_up.ask import Asker
 from tools.bring_up.bench import Bench
 from tools.bring_up.motion import AbortError, Plan, Trace, move
@@ -66,7 +67,13 @@ def step(bench: Bench, asker: Asker, name: str, travel: float = TRAVEL, hold: fl
         went = f"went {math.degrees(data['travelled']):.1f} of {math.degrees(plan.travel):.1f} deg"
         words = f"{went}: blocked (an end stop that a wrong sign leads to?), or no torque"
         return Record("step", name, Verdict.STILL, words, data)
-    return _witness(bench, asker, joint, data)
+    return _witness(bench, asker, joint, data, trace.pairs.judge(_gear_words(bench, joint)))
+
+
+def _gear_words(bench: Bench, joint: int) -> str:
+    drive = bench.wires[joint].drive
+    gear = f" ({MOTORS[drive].gear:g}:1 by the table)" if drive in MOTORS else ""
+    return f"the gear that the drive is set to{gear} or its output encoder's ratio is wrong"
 
 
 def measured(trace: Trace, turn: float, plan: Plan) -> dict:
@@ -77,6 +84,7 @@ def measured(trace: Trace, turn: float, plan: Plan) -> dict:
     return {
         "asked": plan.travel, "travelled": trace.travelled / turn, "motor_travelled": trace.travelled,
         "torque_most": trace.torque_most, "speed_ratio": None if math.isnan(ratio) else ratio,
+        "second": trace.pairs.source, "pairs": [[round(p, 5), round(w, 5)] for p, w in trace.pairs.at],
         "trace": [[round(t, 4), round((g - trace.rest) / turn, 5), round((p - trace.rest) / turn, 5)]
                   for t, g, p, _, _ in thin.tolist()],
     }  # fmt: skip
@@ -96,8 +104,8 @@ def _candidates(drives: list[str]) -> str:
     return f"; fits {', '.join(drives)}" if drives else "; fits no drive of the table: see the firmware's manual"
 
 
-def _witness(bench: Bench, asker: Asker, joint: int, data: dict) -> Record:
-    """What the person saw, against what the motor says."""
+def _witness(bench: Bench, asker: Asker, joint: int, data: dict, second: tuple[Verdict, str] | None) -> Record:
+    """What the person saw, against what the motor says; `second`: what its two encoders disagree about."""
     robot = bench.robot
     names = robot.joint_names
     name = names[joint]
@@ -119,12 +127,12 @@ def _witness(bench: Bench, asker: Asker, joint: int, data: dict) -> Record:
     sign = (1 if motor > 0 else -1) * (1 if way == plus else -1)
     found = {"place": list(place(robot, bench.wires, joint)), "joint": seen, "sign": sign, "ratio": None, "drive": None}
     data |= {"found": found, "seen": seen, "way": way, "degrees": None if angle is None else math.degrees(angle)}
-    problems = []
+    problems = [] if second is None else [second]
     if moved != joint:
         problems.append((Verdict.SWAPPED, f"the motor wired as {name} moves {seen}: {_swap(bench, joint, moved)}"))
     _judge_range(bench, joint, data, angle, problems)
     expected = bench.wires[moved]
-    if angle and found["drive"] is None and not any(v is Verdict.RANGE for v, _ in problems):
+    if angle and found["drive"] is None and not any(v in (Verdict.RANGE, Verdict.SLIP) for v, _ in problems):
         ratio = abs(motor) / angle
         data["measured_ratio"] = ratio
         found["ratio"] = known_ratio(robot, moved, ratio)
@@ -138,6 +146,8 @@ def _witness(bench: Bench, asker: Asker, joint: int, data: dict) -> Record:
         words = f"{seen} went {way}{how}, {math.degrees(abs(data['travelled'])):.1f} deg by the motor"
         if angle is None:
             words += "; ratio not measured"
+        if len(data["pairs"]) == 3:
+            words += f"; {data['second']} agrees"
         return Record("step", name, Verdict.OK, words, data)
     return Record("step", name, problems[0][0], "; ".join(words for _, words in problems), data)
 
@@ -145,7 +155,10 @@ def _witness(bench: Bench, asker: Asker, joint: int, data: dict) -> Record:
 def _swap(bench: Bench, joint: int, moved: int) -> str:
     spine = bench.bus.spine is not None
     if spine and joint % 3 != moved % 3:
-        return "the order within a leg is fixed on a board: exchange the drives' CAN ids or plugs"
+        return (
+            "step the others too, the overlay puts it right by `slot`; better exchange the drives' CAN ids or plugs, "
+            "since the board's own soft stops and belts belong to the slots"
+        )
     return "step the others too, the overlay puts line and id right (or exchange the ids)"
 
 

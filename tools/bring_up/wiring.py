@@ -19,7 +19,7 @@ def place(robot: Robot, wires: Sequence[JointWiring], joint: int) -> tuple[int, 
     """Name of the motor that a joint is wired to: line, id, on SPIne boards also which of the leg."""
     wire = wires[joint]
     on_board = robot.description.bus is not None and robot.description.bus.spine is not None
-    return (wire.line, wire.id, joint % 3) if on_board else (wire.line, wire.id)
+    return wire.place(joint) if on_board else (wire.line, wire.id)
 
 
 def findings(session: Session) -> dict[tuple[int, ...], dict]:
@@ -40,11 +40,11 @@ def corrected(robot: Robot, session: Session) -> list[JointWiring]:
     taken: dict[int, tuple[int, ...]] = {}
     for at, seen in found.items():
         joint = names.index(seen["joint"])
-        if at in owner and _possible(robot, at, joint):
+        if at in owner:
             taken[joint] = at
     for joint in range(len(base)):  # on a board a leg hangs together
         legs = {at[:2] for j, at in taken.items() if j // 3 == joint // 3 and len(at) == 3}
-        whole = (*legs.pop(), joint % 3) if len(legs) == 1 else None
+        whole = (*legs.pop(), place(robot, base, joint)[2]) if len(legs) == 1 else None
         if whole is not None and joint not in taken and whole not in taken.values():
             taken[joint] = whole
     free = [at for at in owner if at not in taken.values()]
@@ -55,14 +55,15 @@ def corrected(robot: Robot, session: Session) -> list[JointWiring]:
             free.remove(own)
     for joint in range(len(base)):
         if joint not in taken:
-            fitting = [at for at in free if _possible(robot, at, joint)] or free
-            taken[joint] = fitting[0]
-            free.remove(fitting[0])
+            taken[joint] = _likeliest(free, tuple(place(robot, base, joint)))
+            free.remove(taken[joint])
     out = []
     for joint, wire in enumerate(base):
         at = taken[joint]
         there, what = base[owner[at]], found.get(at, {})
         update: dict[str, object] = {"line": there.line, "id": there.id, "drive": there.drive}
+        if len(at) == 3:
+            update["slot"] = None if at[2] == joint % 3 else at[2]
         if what.get("joint") == names[joint]:
             update["sign"] = what["sign"]
             if what.get("ratio"):
@@ -76,9 +77,9 @@ def corrected(robot: Robot, session: Session) -> list[JointWiring]:
     return out
 
 
-def _possible(robot: Robot, at: tuple[int, ...], joint: int) -> bool:
-    """On a board the order within a leg is soldered: there a joint cannot move to another's place in the YAML."""
-    return len(at) < 3 or at[2] == joint % 3
+def _likeliest(free: Sequence[tuple[int, ...]], own: tuple[int, ...]) -> tuple[int, ...]:
+    """Where a motor may be whose place is taken; on boards rather at its own slot in another leg than at another."""
+    return min(free, key=lambda at: (at[2:] != own[2:], at[:2] != own[:2]) if len(own) == 3 else (False, False))
 
 
 def known_ratio(robot: Robot, joint: int, measured: float) -> float:

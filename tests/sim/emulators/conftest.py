@@ -52,6 +52,12 @@ class Bench:
     def __init__(self):
         self.position = self.velocity = self.torque = 0.0
         self.command = None  # position, velocity, kp, kd, torque; None: limp
+        self.slip = 0.0
+
+    @property
+    def output(self):
+        """What a second encoder at the output sees."""
+        return self.position + self.slip
 
     def drive(self, *command):
         self.command = command

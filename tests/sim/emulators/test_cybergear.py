@@ -40,7 +40,7 @@ def test_control_acts_after_enable_and_is_answered_by_feedback(bench):
     assert feedback.position == pytest.approx(0.25, abs=25 / 65535)
     assert feedback.velocity == pytest.approx(1.5, abs=60 / 65535)
     assert feedback.torque == pytest.approx(-2.5, abs=24 / 65535)
-    assert feedback.temperature_c == pytest.approx(33.3)
+    assert feedback.temperature_c == pytest.approx(30.0)
     ask(drive, wire.stop(ID, HOST))
     assert bench.command is None
 

@@ -159,3 +159,58 @@ def test_disable_can_silences_it_for_good(bench):
     drive.receive(wire.pack(NODE, "disable_can"))
     assert states(drive, 200) == ([], [])
     assert drive.receive(wire.request(NODE, "get_encoder_estimates")) == []
+
+
+@pytest.mark.parametrize("frame", [wire.request(NODE, "get_iq"), wire.pack(NODE, "set_pos_gain", gain=20.0)])
+def test_every_frame_to_the_node_feeds_its_watchdog(bench, frame):
+    drive = drive_on(bench, watchdog=0.1)
+    close_loop(drive)
+    for begin in range(1, 400, 40):
+        states(drive, 40, first=begin)
+        drive.receive(frame)
+    assert bench.command is not None
+    states(drive, 60, first=401)
+    assert bench.command is None
+
+
+@pytest.mark.parametrize("state", [AxisState.FULL_CALIBRATION, AxisState.MOTOR_CALIBRATION, AxisState.HOMING])
+def test_calibration_is_refused_with_its_own_error(bench, state):
+    drive = drive_on(bench)
+    drive.receive(wire.pack(NODE, "set_axis_state", state=state))
+    assert [f.name for f in states(drive, 60)[0][0].faults] == ["invalid state"]
+
+
+@pytest.mark.parametrize("name", ["reboot", "save_configuration"])
+def test_a_reboot_idles_the_axis_and_forgets_zero_and_gains(bench, name):
+    drive = drive_on(bench)
+    bench.position = 1.0
+    drive.receive(wire.pack(NODE, "set_linear_count", count=0))
+    drive.receive(wire.pack(NODE, "set_vel_gains", gain=0.5, integrator=0.0))
+    close_loop(drive)
+    drive.receive(wire.pack(NODE, name))
+    assert bench.command is None and drive.vel_gain == pytest.approx(0.1)
+    (answer,) = drive.receive(wire.request(NODE, "get_encoder_estimates"))
+    assert wire.unpack(answer).values["position"] == pytest.approx(GEAR / (2 * math.pi))
+
+
+@pytest.mark.parametrize("bandwidth", [10.0, 100.0])
+def test_the_position_filter_follows_a_ramp_late_by_two_over_its_bandwidth(bench, bandwidth):
+    """Why the stack uses direct input: at the factory's 10 1/s a leg is 0.2 s behind."""
+    drive = drive_on(bench, input_filter=bandwidth)
+    kind = {"control_mode": ControlMode.POSITION, "input_mode": InputMode.POSITION_FILTER}
+    drive.receive(wire.pack(NODE, "set_controller_mode", **kind))
+    close_loop(drive)
+    speed = 0.5  # turn/s
+    for tick in range(1, 1500):
+        drive.receive(wire.pack(NODE, "set_input_pos", position=speed * tick * DT, velocity_ff=0.0, torque_ff=0.0))
+        drive.tick(tick)
+    late = (speed * 1499 * DT - bench.command[0] * GEAR / (2 * math.pi)) / speed
+    assert late == pytest.approx(2 / bandwidth, abs=2 * DT)
+
+
+def test_the_supply_is_reported_unasked_where_it_is_set_so(bench):
+    drive = drive_on(bench, supply_report=0.1)
+    drive.condition.voltage, drive.condition.current = 23.5, 1.25
+    volts = [wire.unpack(f).values for t in range(1, 501) for f in drive.tick(t) if f.can_id & 0x1F == 0x17]
+    assert len(volts) == 10 and volts[0]["voltage"] == 23.5 and volts[0]["current"] == 1.25
+    assert not [f for t in range(501, 600) for f in drive_on(bench).tick(t) if f.can_id & 0x1F == 0x17]

@@ -31,6 +31,15 @@ def test_the_wiring_is_that_of_the_table(spine_robot):
     )
 
 
+def test_slots_say_which_of_a_legs_motors_a_joint_has(hardware, on_bus):
+    bus = own_bus()
+    wiring = dict(bus.wiring)
+    for joint, slot in (("FL.hip", 0), ("FL.abad", 1)):
+        wiring[joint] = wiring[joint].model_copy(update={"slot": slot})
+    hw = hardware(on_bus(bus.model_copy(update={"wiring": wiring})))
+    assert hw.joints == [[0, 1, 2, 4, 3, 5], [6, 7, 8, 9, 10, 11]]
+
+
 def test_a_torque_at_the_shaft_does_the_same_as_at_the_joint(spine_robot):
     """Power is the same on both sides of the wiring; the same motion comes of it."""
     options = PlantOptions(imu_noise=False, suspended=True)
@@ -157,3 +166,23 @@ def test_what_the_description_lacks_is_said(on_bus):
     wiring.pop("RL.knee")
     with pytest.raises(ValueError, match=r"RL\.knee"):
         EmulatedSpine(on_bus(bus.model_copy(update={"wiring": wiring})), options, 1)
+
+
+def test_zeros_and_parameters_of_cybergears_are_lost_at_power_off(hardware, on_bus):
+    hw = hardware(on_bus(can_bus("cybergear")))
+    hw.tick(1, 0)
+    codec = cybergear.CyberGearCodec([2])
+
+    def state():
+        hw.send(1, cybergear.read_parameter(2, 0xFD, "limit_torque"))
+        hw.send(1, cybergear.stop(2, 0xFD))
+        limit, feedback = (codec.unpack(frame) for frame in hw.receive(1))
+        return limit.value, feedback.position
+
+    fresh = state()
+    hw.send(1, cybergear.set_zero(2, 0xFD))
+    hw.send(1, cybergear.write_parameter(2, 0xFD, "limit_torque", 3.0))
+    hw.receive(1)
+    assert state() == pytest.approx((3.0, 0.0), abs=4e-4) and abs(fresh[1]) > 0.1
+    hw.tick(2, 0)  # a new run: off and on again
+    assert state() == fresh

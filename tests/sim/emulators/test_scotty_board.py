@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -140,3 +142,19 @@ def test_an_answer_without_eight_bytes_is_not_looked_at(hardware, robot):
     hw = hardware(robot, scotty=ScottyQuirks(garbage=0), motors=MitQuirks(reply_length=6))
     replies = drive(hw, 5, frames(0.4, kp=20.0))
     assert spine.unpack_boards(replies[-1][0]).q.tolist() == [0.0] * 12
+
+
+def test_a_slow_board_repeats_its_reply_to_the_bit(hardware, robot):
+    hw = made(hardware, robot, refresh=3)
+    replies = [tuple(r[0]) for r in drive(hw, 60, frames(0.4, kp=20.0, kd=0.5))][6:]
+    equal = [a == b for a, b in pairwise(replies)]
+    assert abs(equal.count(True) / len(equal) - 2 / 3) < 0.02
+    assert len(set(replies)) == 18
+
+
+def test_the_exit_command_frees_all_motors_and_ends_spi(hardware, robot):
+    hw = made(hardware, robot)
+    drive(hw, 3, frames(0.3, kp=10.0))
+    hw.boards[0].exit()
+    assert not hw.robot.on[:6].any() and hw.robot.on[6:].all()
+    assert hw.boards[0].transfer(frames(0.0)[0]) == bytes(132)
