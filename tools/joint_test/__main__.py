@@ -12,7 +12,6 @@ Exit code 0; 1: a joint was not driven; 2: usage, no LCM, no robot.
 from __future__ import annotations
 
 import argparse
-import csv
 import signal
 import sys
 import threading
@@ -28,7 +27,7 @@ from lcmtypes.generated import JointState, ModeState, MotionCommand
 from procs.model.robot import Robot
 from procs.runtime.bus import DEFAULT_URL, Bus, BusError
 from tools.joint_test.signals import WAVES, Motion, Settings
-from tools.joint_test.tracking import Error, Tracking
+from tools.joint_test.tracking import Error, Tracking, write_csv
 from tools.operator import Operator
 from tools.parameters import description_on
 from tools.progress import bar
@@ -160,11 +159,7 @@ def run(bus: Bus, robot: Robot, args: argparse.Namespace, console: Console) -> i
     bench.enter("ready")
     console.print(table("joint", bench.tracking.by_joint()), table("class", bench.tracking.by_class()))
     if args.csv:
-        with args.csv.open("w", newline="") as file:
-            writer = csv.writer(file)
-            writer.writerow(("joint", "mean_rad", "sigma_rad", "max_rad", "ticks"))
-            for name, e in {**bench.tracking.by_joint(), **bench.tracking.by_class()}.items():
-                writer.writerow((name, repr(e.mean), repr(e.sigma), repr(e.most), e.count))
+        write_csv(args.csv, bench.tracking)
     missing = [n for n in names if n not in bench.tracking.by_joint()]
     if missing:
         console.print(f"not driven with full gains: {', '.join(missing)}", highlight=False)

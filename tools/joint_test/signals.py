@@ -11,6 +11,9 @@ from procs.model.robot import Robot
 
 APPROACH = 0.5  # rad/s at which the centre is gone to
 MOST_SPEED = 0.5  # of the joint's top speed: what a sine may ask for
+SHORTEST = 0.1  # s, period
+MOST_JUMP = 0.6  # rad, what a step may ask for at once
+MOST_GAIN = 2.0  # times the gains the robot stands with
 
 Wave = Callable[[float], tuple[float, float]]  # phase 0..1 -> value -1..1 and its slope by phase
 
@@ -47,22 +50,42 @@ class Settings:
     def problems(self, robot: Robot) -> list[str]:
         """Why this cannot be done with the joint; empty: it can."""
         j, name = self.joint, robot.joint_names[self.joint]
-        lower, upper = float(robot.q_lower[j]), float(robot.q_upper[j])
-        out = []
         if self.wave not in WAVES:
-            out.append(f"wave {self.wave!r}: want one of {', '.join(WAVES)}")
-        if not (lower <= self.centre - self.amplitude and self.centre + self.amplitude <= upper):
-            reach = f"{self.centre - self.amplitude:.3f} to {self.centre + self.amplitude:.3f} rad"
-            out.append(f"{name} would go {reach}: its limits are {lower:g} to {upper:g}")
+            return [f"wave {self.wave!r}: want one of {', '.join(WAVES)}"]
+        numbers = {n: getattr(self, n) for n in ("centre", "amplitude", "period", "kp", "kd", "tau_limit")}
+        out = [f"{n} {value}: want a finite number" for n, value in numbers.items() if not math.isfinite(value)]
+        if self.amplitude < 0 or self.kp < 0 or self.kd < 0:
+            out.append("amplitude and gains must not be negative")
+        if self.period < SHORTEST:
+            out.append(f"period {self.period:g} s: want at least {SHORTEST:g}")
+        if out:
+            return out
+        lower, upper = float(robot.q_lower[j]), float(robot.q_upper[j])
+        reach = 0.0 if self.wave == "hold" else self.amplitude
+        low, high = self.centre - reach, self.centre + reach
+        if not (lower <= low and high <= upper):
+            out.append(f"{name} would go {low:.3f} to {high:.3f} rad: its limits are {lower:g} to {upper:g}")
         speed, most = 2 * math.pi * self.amplitude / self.period, MOST_SPEED * float(robot.qd_max[j])
         if self.wave == "sine" and speed > most:
             out.append(f"{name} would turn at {speed:.2f} rad/s: want at most {most:.2f} (a longer period, less reach)")
-        for what, value, top in (("torque limit", self.tau_limit, float(robot.tau_max[j])),):
-            if not 0 < value <= top:
-                out.append(f"{what} {value:g} N m: {name} wants 0 to {top:g}")
-        if self.amplitude < 0 or self.period <= 0 or self.kp < 0 or self.kd < 0:
-            out.append("amplitude, gains and period must not be negative")
+        if self.wave == "step" and 2 * self.amplitude > MOST_JUMP:
+            out.append(
+                f"{name} would jump {2 * self.amplitude:g} rad: want at most {MOST_JUMP:g} (half that amplitude)"
+            )
+        strongest = float(robot.tau_max[j])
+        if not 0 < self.tau_limit <= strongest:
+            out.append(f"torque limit {self.tau_limit:g} N m: {name} wants 0 to {strongest:g}")
+        for what, value, top in zip(("kp", "kd"), (self.kp, self.kd), gain_limits(robot, j), strict=True):
+            if value > top:
+                out.append(f"{what} {value:g}: {name} wants 0 to {top:g}")
         return out
+
+
+def gain_limits(robot: Robot, joint: int) -> tuple[float, float]:
+    """Most kp N m/rad and kd N m s/rad of a test: from the gains of standing, and never less than damping."""
+    control = robot.description.control
+    kp, kd, damping = (float(robot.per_joint(g)[joint]) for g in (control.stand.kp, control.stand.kd, control.damping))
+    return MOST_GAIN * kp, max(MOST_GAIN * kd, damping)
 
 
 class Motion:

@@ -58,11 +58,21 @@ def test_what_is_wanted_stays_between_start_and_reach_and_speed_is_the_slope(wav
         ({"tau_limit": 0.0}, "torque limit"),
         ({"kp": -1.0}, "must not be negative"),
         ({"wave": "square"}, "want one of hold, sine, step"),
+        ({"period": 0.0}, "period 0 s: want at least 0.1"),
+        ({"period": math.nan}, "period nan: want a finite number"),
+        ({"kp": math.inf}, "kp inf: want a finite number"),
+        ({"kp": 170.0}, "kp 170: FR.hip wants 0 to 160"),
+        ({"kd": 3.0}, "kd 3: FR.hip wants 0 to 2"),
+        ({"wave": "step", "amplitude": 0.4}, "FR.hip would jump 0.8 rad: want at most 0.6"),
     ],
 )
 def test_what_a_joint_cannot_do_is_named(robot, change, words):
     given = {"joint": HIP, "wave": "sine", "centre": -0.8, "amplitude": 0.1, **change}
     assert any(words in problem for problem in Settings(**given).problems(robot))
+
+
+def test_where_nothing_waves_the_amplitude_is_no_matter(robot):
+    assert Settings(HIP, "hold", centre=float(robot.q_upper[HIP]), amplitude=0.5).problems(robot) == []
 
 
 def test_the_defaults_are_fine_for_every_joint(robot):

@@ -35,6 +35,22 @@ def test_mean_and_sigma_of_joint_and_class(robot):
     assert (hip[1].mean, hip[1].sigma, hip[1].count) == pytest.approx((0.2, 0.05**0.5 / 10**0.5, 4))
 
 
+@pytest.mark.parametrize("late", [0, 1, 2])
+def test_the_wanted_angle_is_that_of_the_sample_whichever_tick_the_command_is_of(robot, late):
+    """A looker that samples the bus may see the command of the same tick: what it asks for comes one tick later."""
+    tracking, speed = Tracking(robot), 0.5
+    command, state = JointCommand(12), JointState(12)
+    command.run = state.run = 1
+    command.seq, state.seq = 10, 10 + late
+    command.enable[:], command.kp[1], command.q_des[1], command.qd_des[1] = 1, 10.0, 0.3, speed
+    state.q[1] = 0.3 + (late - 1) * robot.dt * speed
+    tracking.command(command)
+    tracking.state(state, 1, 10.0)
+    assert tracking.by_joint()["FR.hip"].most == pytest.approx(0.0, abs=1e-12)
+    tracking.clear()
+    assert tracking.by_joint() == {}
+
+
 def test_ticks_with_ramping_gains_or_without_their_command_do_not_count(robot):
     tracking = Tracking(robot)
     play(tracking, 1, [0.1] * 5, held=9.0)
