@@ -17,6 +17,7 @@ from tools.dashboard.bar import Bar
 from tools.dashboard.commands import Commands
 from tools.dashboard.events import FORCED, EventFinder, EventLog
 from tools.dashboard.heartbeat import PATIENCE, Heartbeat
+from tools.dashboard.origin import only_ours
 from tools.dashboard.page import Context, Page
 from tools.dashboard.pages import PAGES
 from tools.dashboard.sampler import OPEN, Sampler
@@ -41,7 +42,8 @@ class LocalServer(viser.ViserServer):
 
 def make_server(port: int, title: str) -> LocalServer:
     """A server on the loopback interface, dark, without viser's own branding."""
-    server = LocalServer(host="127.0.0.1", port=port, label=title, verbose=False)
+    with only_ours():
+        server = LocalServer(host="127.0.0.1", port=port, label=title, verbose=False)
     server.gui.configure_theme(dark_mode=True, show_logo=False, show_share_button=False, brand_color=(38, 166, 154))
     return server
 
