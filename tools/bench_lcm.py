@@ -12,7 +12,7 @@ import numpy as np
 import yaml
 
 from config.load import load_robot, load_scenario, robot_text
-from lcmtypes.channels import PIPELINE, PROC_HEALTH
+from lcmtypes.channels import MPC_DEBUG, PIPELINE, PROC_HEALTH
 from procs.runtime.bus import Bus
 from procs.runtime.logs import raw_events, read_log
 from tools.launch import ROOT, Launcher, private_url
@@ -102,7 +102,7 @@ def losses(log: Path) -> dict[str, Any]:
     ticks = health["sim"][-1].ticks
     sent = {c.name: ticks for c in PIPELINE if c.by in ("plant", "sim")}
     for name, spec in SPECS.items():
-        sent.update({c.name: health[name][-1].ticks for c in spec.writes if c.name != "mpc_debug"})
+        sent.update({c.name: health[name][-1].ticks for c in spec.writes if c in PIPELINE and c is not MPC_DEBUG})
     lost = {name: n - count[name] for name, n in sent.items()}
     missed = {name: health[name][-1].missed for name in SPECS} | {"sim": health["sim"][-1].missed}
     return {"ticks": ticks, "missed": missed, "recorded": count, "lost": lost, "lost_messages": sum(lost.values())}

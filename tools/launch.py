@@ -12,13 +12,14 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tools.processes import PLANTS, Run, processes
+from tools.processes import LISTENER, PLANTS, Process, Run, processes
 
 LOG = logging.getLogger(__name__)
 ROOT = Path(__file__).resolve().parent.parent
 GRACE = 3.0  # s from SIGTERM to SIGKILL
-LAST = 9  # what is in no table (the recorder) is stopped after all others
+GRACE_LAST = 10.0  # s of those that have files to finish
 LAST_WORDS = 12  # lines of a dead process's output that are kept
+TAIL = 8192  # bytes they are looked for in
 
 
 def private_url() -> str:
@@ -35,15 +36,42 @@ class Child:
     command: list[str]
     output: Path
     process: subprocess.Popen[bytes] = field(repr=False)
+    began: int = 0  # bytes in the output file before it: words of an earlier process of this name
 
     def last_words(self) -> str:
         """The end of its output."""
-        lines = self.output.read_text(errors="replace").splitlines() if self.output.exists() else []
+        try:
+            with self.output.open("rb") as file:
+                size = file.seek(0, os.SEEK_END)
+                file.seek(max(self.began, size - TAIL))
+                lines = file.read().decode(errors="replace").splitlines()
+        except OSError:
+            return ""
         return "\n".join(lines[-LAST_WORDS:])
+
+    def ending(self) -> str:
+        """How it ended, in words."""
+        code = self.process.returncode
+        if code is None:
+            return "still runs"
+        if code >= 0:
+            return f"ended with code {code}"
+        try:
+            name = signal.Signals(-code).name
+        except ValueError:
+            name = f"signal {-code}"
+        return f"was killed by {name} (code {code})"
+
+    def obituary(self) -> str:
+        """Name, ending and last words: what a person must be told of a dead process."""
+        return f"{self.name} {self.ending()}. Its last words:\n{self.last_words() or '(it said nothing)'}"
 
 
 class Launcher:
-    """Processes of one stack on one LCM URL. Use as a context manager: leaving stops all, the plant last."""
+    """Processes of one stack on one LCM URL. Use as a context manager: leaving stops all, the plant last.
+
+    `directory` keeps the files with their output.
+    """
 
     def __init__(self, url: str, directory: Path) -> None:
         self.url, self.directory = url, directory
@@ -57,8 +85,13 @@ class Launcher:
         """Start `python -m module` on our URL; its output goes to a file in the directory."""
         command = [sys.executable, "-m", module, "--lcm-url", self.url, "--with-parent", str(os.getpid()), *options]
         output = self.directory / f"{name}.out"
-        environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"}
+        environment = {
+            **os.environ,
+            "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1", "PYTHONFAULTHANDLER": "1",
+        }  # fmt: skip
+        environment.pop("NOTIFY_SOCKET", None)  # systemd is told by the launcher alone
         with output.open("ab") as sink:
+            began = sink.tell()
             # A session of its own: Ctrl-C in the terminal reaches the launcher alone, which then stops all in order.
             process = subprocess.Popen(
                 command,
@@ -69,15 +102,19 @@ class Launcher:
                 env=environment,
                 start_new_session=True,
             )
-        self.children[name] = Child(name, command, output, process)
+        self.children[name] = Child(name, command, output, process, began)
         return self.children[name]
 
+    def start_process(self, process: Process, robot: str, run: Run, *options: str) -> Child:
+        """Start a line of the tables; `robot` is a path or a name."""
+        self._stops[process.name] = process.stops
+        return self.start(process.name, process.module, "--robot", robot, *options, *process.options(run))
+
     def start_stack(self, robot: str, plant: str, run: Run, *options: str) -> None:
-        """Plant and pipeline of the tables; `robot` is a path or a name; options go to all of them."""
+        """Plant and pipeline of the tables; options go to all of them."""
         self.plant = PLANTS[plant][-1].name
         for process in processes(plant):
-            self._stops[process.name] = process.stops
-            self.start(process.name, process.module, "--robot", robot, *options, *process.options(run))
+            self.start_process(process, robot, run, *options)
 
     def over(self) -> bool:
         """The plant has ended."""
@@ -85,10 +122,8 @@ class Launcher:
 
     def failed(self) -> list[Child]:
         """Dead children that should live: all but those a fault killed, a plant at the end of its scenario and what
-        stands behind it."""
-        ends = (
-            {self.plant, *(n for n, stops in self._stops.items() if stops > 1 and self.over())} if self.plant else set()
-        )
+        stands behind it, which ends by itself as soon as the plant has let go of it."""
+        ends = {self.plant, *(n for n, stops in self._stops.items() if stops > 1)} if self.plant else set()
         return [
             c for c in self.dead() if c.name not in self.killed and not (c.name in ends and not c.process.returncode)
         ]
@@ -111,14 +146,14 @@ class Launcher:
         self.children[name].process.wait()
 
     def stop(self, names: list[str] | None = None) -> None:
-        """SIGTERM in the order of the tables, the recorder last; SIGKILL what does not go."""
-        rank = {name: self._stops.get(name, LAST) for name in self.children}
+        """SIGTERM in the order of the tables, the listeners last; SIGKILL what does not go."""
+        rank = {name: self._stops.get(name, LISTENER) for name in self.children}
         for level in sorted(set(rank.values())):
             group = [c for n, c in self.children.items() if rank[n] == level and (names is None or n in names)]
             for child in group:
                 if child.process.poll() is None:
                     child.process.send_signal(signal.SIGTERM)
-            end = time.monotonic() + GRACE
+            end = time.monotonic() + (GRACE_LAST if level == LISTENER else GRACE)
             for child in group:
                 try:
                     child.process.wait(max(0.05, end - time.monotonic()))

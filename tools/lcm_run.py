@@ -7,7 +7,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import yaml
 
@@ -16,12 +16,14 @@ from config.scenario import Scenario
 from lcmtypes.channels import BODY_STATE, JOINT_STATE, MODE_STATE, PROC_HEALTH, RESET, Channel
 from lcmtypes.generated import ModeState, Reset
 from lcmtypes.message import DecodeError
-from procs.model.robot import Robot
 from procs.runtime.bus import Bus
 from procs.runtime.logs import LogError
 from tools.launch import Launcher, private_url
 from tools.processes import Run
 from tools.recording import Recording
+
+if TYPE_CHECKING:
+    from procs.model.robot import Robot  # compiles kernels, which a supervisor does not need
 
 LOG = logging.getLogger(__name__)
 GLANCE = 0.03  # s between two looks at the running stack
@@ -38,13 +40,14 @@ class Watch:
     def __init__(self, bus: Bus) -> None:
         self.bus = bus
         self.health: dict[str, Any] = {}
+        self.heard: dict[str, float] = {}  # process -> when it reported last, by our own clock: theirs may differ
         self._newest: dict[Channel, bytes] = {}
         bus.subscribe_newest((JOINT_STATE, MODE_STATE, BODY_STATE), self._newest)
         bus.subscribe((PROC_HEALTH,), self._on_health)
 
     def _on_health(self, _channel: Channel, message: Any) -> None:
         before = self.health.get(message.name)
-        self.health[message.name] = message
+        self.health[message.name], self.heard[message.name] = message, time.monotonic()
         if message.last_error and (before is None or before.last_error != message.last_error):
             LOG.warning("%s: %s", message.name, message.last_error)
 
@@ -146,16 +149,13 @@ def wait_for(watch: Watch, launcher: Launcher, name: str, stop: Callable[[], boo
             return
         _check(launcher)
         if time.monotonic() > end:
-            raise RunError(
-                f"{name} does not report within {PATIENCE:g} s. Its last words:\n{launcher.children[name].last_words()}"
-            )
+            words = launcher.children[name].last_words()
+            raise RunError(f"{name} does not report within {PATIENCE:g} s. Its last words:\n{words}")
 
 
 def _check(launcher: Launcher) -> None:
     for child in launcher.failed():
-        raise RunError(
-            f"{child.name} ended with code {child.process.returncode}. Its last words:\n{child.last_words()}"
-        )
+        raise RunError(child.obituary())
 
 
 def _follow(

@@ -66,6 +66,15 @@ def robot_config(description: RobotDescription) -> RobotConfig:
     return config
 
 
+def unused(path: Path) -> Path:
+    """The path, or with -2, -3, ... behind its stem: a recorder that is started again keeps what it had."""
+    other, number = path, 1
+    while other.exists():
+        number += 1
+        other = path.with_stem(f"{path.stem}-{number}")
+    return other
+
+
 class Recorder:
     """Writes all channels of a URL to a file until stopped; the robot description is the first event."""
 
@@ -105,6 +114,7 @@ def main() -> int:
     """Entry point."""
     parser = argparse.ArgumentParser(prog="python -m tools.record", description=__doc__)
     parser.add_argument("--out", type=Path, help="default: logs/<date>_<time>.lcmlog")
+    parser.add_argument("--no-overwrite", action="store_true", help="write to NAME-2, NAME-3, ... if --out exists")
     parser.add_argument("--robot", default="mini_cheetah", help="whose description goes into the log")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE")
     parser.add_argument("--lcm-url", default=DEFAULT_URL)
@@ -114,6 +124,7 @@ def main() -> int:
     args = parser.parse_args()
     prepare("record", args)
     path = args.out or ROOT / "logs" / time.strftime("%Y%m%d_%H%M%S.lcmlog")
+    path = unused(path) if args.no_overwrite else path
     try:
         recorder = Recorder(path, args.lcm_url, robot_config(load_robot(args.robot, args.set)))
     except (ConfigError, BusError, LogError) as error:

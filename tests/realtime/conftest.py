@@ -15,7 +15,7 @@ import yaml
 
 from config.load import load_robot
 from config.scenario import Scenario
-from lcmtypes.channels import BODY_STATE, JOINT_STATE, MODE_STATE, PROC_HEALTH, ROBOT_CONFIG
+from lcmtypes.channels import BODY_STATE, JOINT_STATE, MODE_STATE, MOTION_COMMAND, PROC_HEALTH, ROBOT_CONFIG
 from procs.model.robot import Robot
 from procs.runtime.bus import Bus
 from tools.launch import private_url
@@ -69,6 +69,12 @@ def until(condition, what, seconds=PATIENCE):
     raise AssertionError(f"not within {seconds:g} s: {what}")
 
 
+@pytest.fixture
+def poll():
+    """poll(condition, what)"""
+    return until
+
+
 class Tool:
     """A tool started as a user would, on its own URL, its output in a file."""
 
@@ -95,6 +101,10 @@ class Tool:
             lines.append(line[line.index("-m") + 1])
         return sorted(lines)
 
+    def child(self, module):
+        """One of its children."""
+        return next(p for p in psutil.Process(self.process.pid).children() if module in p.cmdline())
+
     def interrupt(self):
         """Ctrl-C."""
         self.process.send_signal(signal.SIGINT)
@@ -113,6 +123,8 @@ def start(url, tmp_path):
     tools = []
 
     def make(*command):
+        if command[0] == "tools.up" and "--logs" not in command:
+            command = (*command, "--logs", tmp_path / "logs")
         tools.append(Tool(url, tmp_path / f"tool{len(tools)}.out", *map(str, command)))
         return tools[-1]
 
@@ -128,7 +140,7 @@ class Listener:
     def __init__(self, url):
         self.bus = Bus(url)
         self.newest, self.health, self.modes, self.runs, self.configs = {}, {}, [], [], []
-        channels = (JOINT_STATE, MODE_STATE, BODY_STATE, PROC_HEALTH, ROBOT_CONFIG)
+        channels = (JOINT_STATE, MODE_STATE, BODY_STATE, MOTION_COMMAND, PROC_HEALTH, ROBOT_CONFIG)
         self.bus.subscribe(channels, self._on_message)
 
     def _on_message(self, channel, message):

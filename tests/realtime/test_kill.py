@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+import time
 
 import numpy as np
 import pytest
 
 from config.scenario import Scenario
-from lcmtypes.channels import GROUND_TRUTH, JOINT_COMMAND, JOINT_STATE, MODE_STATE, PROC_HEALTH
+from lcmtypes.channels import GROUND_TRUTH, JOINT_COMMAND, JOINT_STATE, MODE_STATE, MOTION_COMMAND, PROC_HEALTH
 from procs.runtime.logs import read_log
 from procs.runtime.replay import replay
 from tools.lcm_run import RunError, run_over_lcm
@@ -107,3 +108,42 @@ def test_a_kill_without_restart_is_told_by_the_tool(scenario_file, start):
 def test_a_kill_of_a_process_that_is_not_there_is_an_error_that_names_those_that_are(walking, robot, url, tmp_path):
     with pytest.raises(RunError, match=r"no process 'brain', there are .*estimator"):
         run_over_lcm(walking(0.2, t=0.1, process="brain"), robot, "mini_cheetah", [], seed=1, url=url)
+
+
+@pytest.mark.parametrize("name", ["controller"])
+def test_up_starts_a_killed_process_again_and_after_reset_the_robot_stands_again(start, listen, tmp_path, name):
+    """`up` itself sends no reset: until somebody does the robot stays damped, whatever an operator still asks for."""
+    up, ear = start("tools.up"), listen()
+    ear.until(lambda: ear.mode() == "ready", "ready")
+    walk = start("tools.command", "walk", "--gait", "trot", "--vx", "0.2")
+    ear.until(lambda: ear.settled("walk"), "walking")
+    up.child(f"procs.{name}").kill()
+    ear.until(lambda: f"{name} was killed by SIGKILL (code -9) after" in up.text(), "its name")
+    ear.until(lambda: f"{name} is back" in up.text(), "the new one")
+    seen = ear.newest[JOINT_STATE].seq
+    ear.until(lambda: ear.newest[JOINT_STATE].seq > seen + 200, "a while later")
+    assert ear.health["sim"].estops == 1
+    assert ear.health["sim"].state in ("lost", "latched")
+    walk.interrupt()
+    assert walk.wait() == 0
+    ear.until(
+        lambda: ear.newest[MOTION_COMMAND].utime < time.monotonic_ns() // 1000 - 600_000, "nobody asks for motion"
+    )
+    assert start("tools.command", "reset").wait() == 0
+    stand = start("tools.command", "stand", "--seconds", "30")
+    ear.until(lambda: ear.settled("stand"), "standing again")
+    stand.interrupt()
+    up.interrupt()
+    assert up.wait() == 0, up.text()
+    up.gone()
+    flights = sorted((tmp_path / "logs").glob("flight_*.lcmlog"))
+    assert any(f"{name}_was_killed_by_SIGKILL" in flight.name for flight in flights), flights
+
+
+def test_up_stops_when_the_bridge_of_a_robot_with_motors_dies(start, listen):
+    up, ear = start("tools.up", "--plant", "emulated"), listen()
+    ear.until(lambda: ear.mode() == "ready", "ready")
+    up.child("procs.bridge").kill()
+    assert up.wait() == 1
+    assert "bridge is not started again: what moves the robot is not started again unseen" in up.text()
+    up.gone()

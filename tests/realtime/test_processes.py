@@ -55,6 +55,7 @@ def test_a_bridge_without_its_devices_ends_the_stack_and_says_which_is_missing(s
         "bridge",
         "--set",
         "bus.spine.boards=[{device: /dev/no_such_spi}, {device: /dev/no_such_spi2}]",
+        "--without-drive-watchdog",
     )
     assert tool.wait() == 1, tool.text()
     assert "/dev/no_such_spi" in tool.text()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lcmtypes.channels import JOINT_STATE
+from procs.runtime.logs import read_log
 
 PIPELINE = ["procs.controller", "procs.estimator", "procs.packer", "sim"]
 
@@ -58,3 +59,40 @@ def test_nothing_outlives_a_launcher_that_was_killed(walking, tmp_path, moment):
     tool.process.kill()
     tool.process.wait()
     tool.gone()
+    if moment == "running":  # what led to it is kept
+        (flight,) = (tmp_path / "logs").glob("flight_*_the_supervisor_died.lcmlog")
+        assert max(e.message.seq for e in read_log(flight, {JOINT_STATE})) > 50
+
+
+@pytest.fixture
+def standing(start, listen):
+    """`up` with a robot that an operator holds in stand."""
+
+    def make():
+        up, ear = start("tools.up"), listen()
+        ear.until(lambda: ear.mode() == "ready", "ready")
+        start("tools.command", "stand")
+        ear.until(lambda: ear.settled("stand"), "stand")
+        return up, ear
+
+    return make
+
+
+def test_ctrl_c_lets_a_standing_robot_lie_down_although_an_operator_holds_it_up(standing):
+    up, ear = standing()
+    up.interrupt()
+    ear.until(lambda: up.process.poll() is not None, "the end")
+    assert up.wait() == 0
+    assert "the robot is in stand: it lies down first; Ctrl-C again stops at once" in up.text()
+    assert "stopping all processes: the robot has lain down" in up.text()
+    assert ear.modes[-1] == "shutdown"
+    assert not any("damping" in mode for mode in ear.modes)
+
+
+def test_a_second_ctrl_c_stops_at_once(standing):
+    up, ear = standing()
+    up.interrupt()
+    ear.until(lambda: "lies down first" in up.text(), "the soft stop")
+    up.interrupt()
+    assert up.wait() == 0
+    assert "stopping all processes: at once" in up.text()

@@ -5,13 +5,14 @@ from __future__ import annotations
 import signal
 import time
 
-from lcmtypes.channels import BODY_STATE, JOINT_STATE
+from lcmtypes.channels import BODY_STATE, JOINT_STATE, MODE_STATE
+from procs.runtime.logs import read_log
 
 NAMES = {"sim", "estimator", "controller", "packer"}
 
 
-def test_up_idles_at_real_time_obeys_commands_and_ends_with_ctrl_c(start, listen):
-    up, ear = start("tools.up"), listen()
+def test_up_idles_at_real_time_obeys_commands_and_ends_with_ctrl_c(start, listen, tmp_path):
+    up, ear = start("tools.up", "--record", tmp_path / "all.lcmlog"), listen()
     ear.until(lambda: ear.mode() == "ready", "the robot is ready by itself")
     begin, first = time.monotonic(), ear.newest[JOINT_STATE].utime
     ear.until(lambda: len(ear.configs) >= 3, "robot_config at 1 Hz")
@@ -45,31 +46,22 @@ def test_up_idles_at_real_time_obeys_commands_and_ends_with_ctrl_c(start, listen
     up.interrupt()
     assert up.wait() == 0, up.text()
     for name in NAMES:
-        assert name in up.text()
+        assert f"{name} runs, " in up.text()
+        assert (next((tmp_path / "logs").glob("up_*")) / f"{name}.out").exists()
+    assert "the robot has lain down" in up.text()
     up.gone()
+    flights = list((tmp_path / "logs").glob("flight_*.lcmlog"))
+    assert all(f"flight recorder: saved {flight}" in up.text() for flight in flights)
+    modes = [{e.message.mode for e in read_log(flight, {MODE_STATE})} for flight in flights]
+    assert any({"walk", "estop"} <= seen for seen in modes), (modes, up.text())
+    assert "shutdown" in {e.message.mode for e in read_log(tmp_path / "all.lcmlog", {MODE_STATE})}
 
 
-def test_up_names_a_process_that_dies_with_code_and_last_words_and_stops_the_others(start, listen):
-    up, ear = start("tools.up"), listen()
+def test_without_restarts_a_process_that_dies_is_named_with_its_last_words_and_ends_all(start, listen):
+    up, ear = start("tools.up", "--no-restart"), listen()
     ear.until(lambda: ear.mode() == "ready", "ready")
-    victim = next(p for p in _processes(up) if "procs.packer" in p.cmdline())
-    victim.send_signal(signal.SIGKILL)
+    up.child("procs.packer").send_signal(signal.SIGKILL)
     assert up.wait() == 1
-    assert "packer ended with code -9. Its last words:" in up.text()
+    assert "packer was killed by SIGKILL (code -9) after" in up.text()
+    assert "packer is not started again: --no-restart" in up.text()
     up.gone()
-
-
-def _processes(tool):
-    import psutil
-
-    return [p for p in psutil.Process(tool.process.pid).children() if tool.url in p.cmdline()]
-
-
-def test_up_refuses_to_run_beside_another_stack_and_says_why(start, listen):
-    start("tools.up")
-    ear = listen()
-    ear.until(lambda: ear.mode() == "ready", "the first")
-    second = start("tools.up")
-    assert second.wait() == 1
-    assert "already runs on" in second.text()
-    assert ear.mode() == "ready"

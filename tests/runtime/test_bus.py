@@ -205,3 +205,18 @@ def test_the_filter_passes_its_channels_and_nothing_that_only_begins_like_them(n
             assert not accepts(code, head + other.encode() + b"\0" + b"x" * 20)
     assert accepts(code, b"LC03" + b"\0" * 40)  # a fragment: LCM must see it
     assert ALL > 65536
+
+
+def test_a_network_that_is_down_is_counted_and_said_but_ends_no_process(monkeypatch):
+    class Down:
+        def publish(self, _name, _data):
+            raise OSError(101, "Network is unreachable")
+
+    bus = Bus("memq://")
+    lcm = bus._lcm
+    monkeypatch.setattr(bus, "_lcm", Down())
+    assert not bus.publish(IMU, imu(7))
+    assert bus.counts["unreachable"] == 1
+    assert bus.last_error == "imu 7: not sent: [Errno 101] Network is unreachable"
+    monkeypatch.setattr(bus, "_lcm", lcm)
+    assert bus.publish(IMU, imu(8))

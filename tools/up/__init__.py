@@ -1,0 +1,1 @@
+"""The supervisor of a robot's processes; `python -m tools.up`."""
