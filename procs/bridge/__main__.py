@@ -21,6 +21,10 @@ from procs.runtime.main import arguments, guarded, prepare, robot_of
 from procs.runtime.plant_loop import PlantLoop
 
 LOG = logging.getLogger("bridge")
+NO_WATCHDOG = (
+    "if this computer dies, the motors hold on to their last command. true only if the bring-up step `silence` has "
+    "shown that the drives stop by themselves; else start with --without-drive-watchdog, a hand on the emergency stop"
+)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -29,6 +33,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--scenario", help="plays its commands; ends after its duration")
     parser.add_argument("--lock-step", action="store_true", help="with --bus-dir: a tick waits for its joint_command")
     parser.add_argument("--pace", default="1", help="in lock step: factor of real time, max = as fast as it can")
+    parser.add_argument(
+        "--without-drive-watchdog", action="store_true",
+        help="drive real motors that do not stop by themselves when this computer falls silent",
+    )  # fmt: skip
     parser.add_argument("--capture", type=Path, metavar="FILE", help="write all CAN frames to FILE (candump)")
     return parser
 
@@ -70,6 +78,8 @@ def main() -> int:
             raise ConfigError(args.robot, [Problem("bus", None, "required: this robot can only be simulated")])
         if args.capture is not None and bus.can is None:
             parser.error("--capture is for CAN, this robot has SPIne boards")
+        if args.bus_dir is None and not (bus.start.drive_watchdog or args.without_drive_watchdog):
+            raise ConfigError(args.robot, [Problem("bus.start.drive_watchdog", False, NO_WATCHDOG)])
         scenario = load_scenario(args.scenario) if args.scenario else None
         guardian = Guardian(
             last_resort(robot, args.bus_dir), _prepare_guardian if bus.can is not None else lambda: None

@@ -94,12 +94,12 @@ def sensing_of(robot: Robot, drives: Drives) -> Sensing:
     )  # fmt: skip
 
 
-def imu_reader(robot: Robot, stream: Stream, wait: float = 0.0) -> ImuReader:
-    """The IMU driver."""
+def imu_reader(robot: Robot, stream: Stream, wait: float = 0.0, noisy: bool = False) -> ImuReader:
+    """The IMU driver; `noisy`: as all real sensors are."""
     imu, description = bus_of(robot).imu, robot.description
     stale = max(3 * robot.dt, 2 / imu.rate)
     every = max(1, round(1 / (imu.rate * robot.dt)))
-    return ImuReader(stream, description.imu.mount.rpy, robot.dt, stale, wait=wait, every=every)
+    return ImuReader(stream, description.imu.mount.rpy, robot.dt, stale, wait=wait, every=every, noisy=noisy)
 
 
 def drives_of(
@@ -135,7 +135,7 @@ def bridge_plant(
     drives, sync = drives_of(robot, bus_dir, capture)
     imu = bus_of(robot).imu
     if bus_dir is None:
-        reader = imu_reader(robot, SerialStream(imu.device, imu.baud, forget=IMU_PAUSE))
+        reader = imu_reader(robot, SerialStream(imu.device, imu.baud, forget=IMU_PAUSE), noisy=True)
     else:
         reader = imu_reader(robot, SerialStream(bus_dir / IMU, imu.baud, WAIT_FOR_EMULATOR), EMULATED_IMU)
     return BridgePlant(robot, drives, reader, sync=sync, guardian=guardian, scaled_gains=scaled_gains(robot))
@@ -148,7 +148,7 @@ def last_resort(robot: Robot, bus_dir: Path | None) -> Callable[[int], None]:
         drives, sync = drives_of(robot, bus_dir, wait=0.0)
         try:
             sync.open()
-            drives.open()
+            drives.open(need_all=False)
             switch_off(robot, drives, sync, number)
         finally:
             drives.close()

@@ -12,6 +12,7 @@ from procs.bridge import clock
 from procs.bridge.can_bus import Link
 from procs.bridge.can_protocol import Heard, Protocol
 from procs.bridge.joint_map import DriveCommand
+from procs.bridge.lines import Watch, close_lines, open_lines
 from procs.bridge.raw import BusCounts, RawState
 from procs.wire.frame import CanFrame
 
@@ -40,20 +41,20 @@ class CanDrives:
         self._order = order
         self._timeout, self._gap, self._before = reply_timeout, frame_gap, before
         self._silent = np.zeros(len(wires), np.int64)  # exchanges without a reply
+        self._owed = np.zeros(len(wires), bool)  # exit frames that nobody has answered yet
+        self._watch, self._refused = Watch(links), [False] * len(links)
         self.begin()
 
-    def open(self) -> None:
-        """Open all buses."""
-        for link in self.links:
-            link.open()
+    def open(self, need_all: bool = True) -> None:
+        """Open all buses, or what can be opened."""
+        open_lines(self.links, need_all)
 
     def close(self) -> None:
         """Close all buses."""
-        for link in self.links:
-            link.close()
+        close_lines(self.links)
 
     def begin(self) -> None:
-        """A new run."""
+        """A new run; drives that have not answered their exit frames still get them."""
         n = len(self._line)
         self._on = np.zeros(n, bool)
         self._since = np.full(n, DISTRUST)
@@ -71,20 +72,20 @@ class CanDrives:
             raise ValueError("a motor that is enabled must not change its zero: disable it first")
         for j in np.flatnonzero(joints).tolist():
             for frame in self.protocol.zero(j):
-                if not self.links[self._line[j]].send(frame):
-                    self.counts.refused += 1
+                self._send(self._line[j], frame)
             self._zeroing[j] = exchanges
 
     def exchange(self, command: DriveCommand) -> RawState:
         """Late frames away, commands out, replies in."""
         self._before()
-        for line, link in enumerate(self.links):
-            while (frame := link.receive(0.0)) is not None:
+        for line in range(len(self.links)):
+            self._refused[line] = False
+            while (frame := self._receive(line, 0.0)) is not None:
                 self.unasked(line, frame)
         resting = self._zeroing > 0
         enable = command.enable & ~resting
-        entering = enable & ~self._on
-        frames = self.protocol.frames(command, entering, self._on & ~enable)
+        entering, leaving = enable & ~self._on, (self._on | self._owed) & ~enable & ~resting
+        frames = self.protocol.frames(command, entering, leaving)
         self._since = np.where(entering | resting, 0, self._since + 1)
         self._on = enable
         for j in np.flatnonzero(resting).tolist():
@@ -92,12 +93,36 @@ class CanDrives:
             self._zeroing[j] -= 1
         for j in self._order:
             for frame in frames[j]:
-                if not self.links[self._line[j]].send(frame):
-                    self.counts.refused += 1
+                self._send(self._line[j], frame)
                 if self._gap:
                     self._wait_gap()
         expected = [sum(map(self.protocol.answered, sent)) for sent in frames]
-        return self.decode(self._collect(expected), self._since < DISTRUST, expected, resting)
+        heard = self._collect(expected)
+        self._owed = leaving & (self._silent > 0)
+        raw = self.decode(heard, self._since < DISTRUST, expected, resting)
+        speaking = {line for line, _ in heard}
+        for line, refused in enumerate(self._refused):
+            self._watch.exchanged(line, refused and line not in speaking)
+        return raw
+
+    def _send(self, line: int, frame: CanFrame) -> None:
+        """Send; a bus that takes nothing, or raises, must not keep the others from getting theirs."""
+        sent = False
+        try:
+            sent = self.links[line].send(frame)
+        except Exception as error:  # whatever a driver makes of an adapter that is gone
+            self._watch.note(line, error)
+        if not sent:
+            self.counts.refused += 1
+            self._refused[line] = True
+
+    def _receive(self, line: int, wait: float) -> CanFrame | None:
+        try:
+            return self.links[line].receive(wait)
+        except Exception as error:
+            self._watch.note(line, error)
+            self._refused[line] = True
+            return None
 
     def decode(
         self, heard: Sequence[tuple[int, CanFrame]], distrusted: NDArray[np.bool_], expected: Sequence[int],
@@ -118,7 +143,7 @@ class CanDrives:
                 link = self.links[self._line[j]]
                 counts.missing += 1
                 silent = not any(found.frames[k] for k in range(len(self._line)) if self._line[k] == self._line[j])
-                cause = link.last_error or "power, cable, termination, bit rate"
+                cause = link.last_error or self._watch.errors[self._line[j]] or "power, cable, termination, bit rate"
                 raw.why[j] = f"bus {link.name} silent: {cause}" if silent else "no reply: check its cable and id"
         counts.frames += int(raw.valid.sum())
         return raw
@@ -145,13 +170,13 @@ class CanDrives:
         heard: list[tuple[int, CanFrame]] = []
         begin = clock.monotonic()
         self._silent += 1
-        for line, link in enumerate(self.links):
+        for line in range(len(self.links)):
             missing = {j: many for j, many in enumerate(expected) if self._line[j] == line}
             while True:
                 live = any(many > 0 and self._silent[j] == 1 for j, many in missing.items())
                 patience = self._timeout if live else min(self._timeout, SILENT_PATIENCE)
                 wait = begin + patience - clock.monotonic() if any(many > 0 for many in missing.values()) else 0.0
-                frame = link.receive(max(0.0, wait))
+                frame = self._receive(line, max(0.0, wait))
                 if frame is None:
                     break
                 heard.append((line, frame))

@@ -2,17 +2,31 @@
 
 A value is believed if its frame was sound (procs.wire), it is not the first after enable, and it lies where the joint
 can be, `dt` after the last believed one: |q - (last + mean velocity dt)| within half of what the drive's top speed
-covers, |q - (last + last velocity dt)| within twice that. So the check ties position and velocity together: what passes
-is at most top speed x one tick + quanta away from the truth. After bad ticks the first bound grows with dt, but never
-to a whole tick's motion at top speed; a sample outside of it waits for a second one that agrees. The believed value
-before the last one may vouch for a sample too: the last may be a wrong one that was just small enough.
+covers in a tick, |q - (last + last velocity dt)| within twice that. So the check ties position and velocity together:
+what passes is at most top speed x one tick + quanta away from the truth. After bad ticks the velocity may have changed
+at any time between the two samples, which moves the position by up to half the change x dt more: by that the bound
+grows, and by no more, so for joints that keep their velocity it stays half a tick's motion however long the gap. A
+sample outside of it waits for a second one that agrees. The believed value before the last one may vouch for a sample
+too: the last may be a wrong one that was just small enough.
 The last believed value is kept and aged where a new one is not.
 
 What a checksum by XOR does not see, and what does:
   a bit in two words, two words exchanged   these bounds; what is smaller than them looks like motion and is harmless
   a frame of zeros                          rejected as such (procs.wire.spine)
   values changed before the checksum        NaN and ends of the range: decoder; jumps and wrong velocities: these bounds
-  a whole old frame                         these bounds, else it is at most a tick's motion off; a frozen board: _stale
+  a whole old frame                         known by its bytes (spine_drives: history of 16 replies)
+  a frozen board                            _stale: once its own velocities would have carried a joint half a tick's
+                                            motion, or the wanted torque has changed
+What no bound on motion can see:
+  a wrong sample right after a gap of two or more bad ticks, while the joint is hit so hard that it changes velocity by
+  near its top speed: there true samples lie up to 1.5 ticks' motion off the mean
+  an old frame whose first delivery was spoiled, while a joint turns over within some ticks: no history knows it
+Both take two faults on a line within some ticks and a joint in a jolt at once.
+
+A board at rest may be frozen unseen: nothing contradicts it, and nothing is wrong but its age. The drives' noise would
+tell: but for one freeze of 634 cycles, the boards of Scotty's recorded rig run (tools.convert_scotty) never sent the
+same positions and velocities more than twice. But emulated drives have no noise, so equal bytes alone are no fault
+here; they count as `stale` on bus_status and as joint_state.age.
 """
 
 from __future__ import annotations
@@ -28,8 +42,7 @@ from procs.wire.unwrap import rewrap, unwrap
 
 Array = NDArray[np.float64]
 GOOD, BAD, LOST = 0, 1, 2
-SLACK = 0.5  # of the top speed: share of the motion that old and new velocity need not explain
-MOST = 0.8  # of a tick's motion at top speed: bound of that share, however long nothing was believed
+SLACK = 0.5  # of a tick's motion at top speed: what old and new velocity need not explain
 FASTEST = 1.5  # of the top speed: a faster reading is nonsense
 STALE_TORQUE = 0.25  # of the torque limit: a change of the wanted torque that no robot answers with equal bytes
 JUMP, FAST, FIRST, STALE, START = (
@@ -128,15 +141,17 @@ class Sensing:
         ticks = self.bad + 1.0
         confirmed = self._near(q, qd, self._candidate[0], self._candidate[1], 1.0)
         reachable = np.abs(q - self.q) <= self._tick * ticks + self._quanta
-        before = self._near(q, qd, self._before[0], self._before[1], ticks + self._before[2], SLACK)
+        before = self._near(q, qd, self._before[0], self._before[1], ticks + self._before[2], grows=False)
         return np.where(self.known, before | (confirmed & reachable), confirmed)
 
     def _near(
-        self, q: Array, qd: Array, q0: Array, qd0: Array, ticks: ArrayLike, most: float = MOST
+        self, q: Array, qd: Array, q0: Array, qd0: Array, ticks: ArrayLike, grows: bool = True
     ) -> NDArray[np.bool_]:
         ticks = np.asarray(ticks)
-        reach = np.minimum(SLACK * ticks, most) * self._tick + self._quanta
-        step, dt = q - q0, self.robot.dt * ticks
+        step, dt, slack = q - q0, self.robot.dt * ticks, SLACK * self._tick
+        reach = slack + self._quanta
+        if grows:
+            reach = reach + np.minimum(slack * (ticks - 1.0), 0.5 * np.abs(qd - qd0) * dt)
         return (np.abs(step - 0.5 * (qd + qd0) * dt) <= reach) & (np.abs(step - qd0 * dt) <= 2 * reach)
 
     def _say(self, j: int, raw: RawState, distrusted: bool, slow: bool) -> None:
@@ -148,7 +163,7 @@ class Sensing:
         self.counts.reject(reason)
 
     def _stale(self, raw: RawState, qd: Array, wanted: Array) -> NDArray[np.bool_]:
-        """The same bytes for long although the joint moves by its own words, or although the wanted torque changed."""
+        """The same bytes although the joint moves by its own words, or for long although the wanted torque changed."""
         repeated = raw.repeated
         if not repeated.any():
             if self._repeats.any():
@@ -159,18 +174,13 @@ class Sensing:
             fresh, wanted, (np.minimum(self._wanted[0], wanted), np.maximum(self._wanted[1], wanted))
         )
         self._repeats = np.where(repeated, self._repeats + 1, 0)
-        long = self._repeats >= self._in_a_row
-        if not long.any():
-            return long
         with np.errstate(invalid="ignore"):
-            moving = (
-                np.abs(qd) * self._repeats * self.robot.dt > self._quanta + SLACK * self.robot.qd_max * self.robot.dt
-            )
+            moving = np.abs(qd) * self._repeats * self.robot.dt > self._quanta + SLACK * self._tick
         pushed = self._wanted[1] - self._wanted[0] > STALE_TORQUE * self.robot.tau_max
-        suspect = long & (moving | pushed)
+        suspect = (repeated & moving) | ((self._repeats >= self._in_a_row) & pushed)
         if not suspect.any():
             return suspect
-        stale = long & np.isin(self.lines, self.lines[suspect])
+        stale = repeated & np.isin(self.lines, self.lines[suspect])
         for j in np.flatnonzero(stale).tolist():
             self.why[j] = STALE
             self.counts.reject(STALE)

@@ -112,17 +112,20 @@ class ImuReader:
     """Newest sample of the stream, once per tick.
 
     `wait`: s to wait for a sample that is due (emulated sensors, which send one in each `every`th tick), else none.
+    `noisy`: the sensor's last bits never rest, so a packet that equals the last one brings nothing new: it is frozen.
     """
 
     def __init__(
         self, stream: Stream, mount_rpy: tuple[float, float, float], dt: float, stale_after: float, *,
-        wait: float = 0.0, every: int = 1,
+        wait: float = 0.0, every: int = 1, noisy: bool = False,
     ) -> None:  # fmt: skip
         rpy = np.array(mount_rpy, dtype=float)
         self._body_from_sensor = rpy_to_matrix(rpy)
         self._sensor_from_body = rpy_to_quat(rpy) * np.array([1.0, -1.0, -1.0, -1.0])
         self.stream, self._dt, self._stale_after, self._wait = stream, dt, stale_after, wait
-        self._every = every
+        self._every, self.noisy = every, noisy
+        self._packet: ImuSample | None = None  # the last one
+        self.repeated = 0  # packets like the one before
         self.parser = Parser()
         self.invalid = 0  # packets with numbers no sensor gives
         self._newest: Imu | None = None
@@ -139,11 +142,12 @@ class ImuReader:
 
     def begin(self) -> None:
         """A new run: old samples count for nothing."""
-        self._newest, self._age, self._since = None, 0.0, self._every - 1
+        self._newest, self._age, self._since, self._packet = None, 0.0, self._every - 1, None
 
     def read(self) -> Imu:
         """Sample of this tick; `valid` 0 and the reason where none is fresh enough."""
         self._since += 1
+        before = self.repeated
         sample = self._fresh(self._wait if self._since >= self._every else 0.0)
         if sample is not None:
             self._newest, self._age, self._since = self._in_body(sample), 0.0, 0
@@ -156,7 +160,8 @@ class ImuReader:
         out.quat[:], out.gyro[:], out.accel[:] = self._newest.quat, self._newest.gyro, self._newest.accel
         out.valid = int(self._age <= self._stale_after)
         if not out.valid:
-            out.status = f"imu silent for {1e3 * self._age:.0f} ms"
+            frozen = "frozen: the same sample" if self.repeated > before else "silent"
+            out.status = f"imu {frozen} for {1e3 * self._age:.0f} ms"
         return out
 
     def _fresh(self, wait: float) -> ImuSample | None:
@@ -167,12 +172,20 @@ class ImuReader:
             for packet in self.parser.feed(self.stream.read(max(0.0, left))):
                 sample = imu_sample(packet)
                 if sample is not None and sample.valid:
-                    newest = sample
+                    newest = sample if self._is_new(sample) else newest
                 elif sample is not None:
                     self.invalid += 1
             left = end - clock.monotonic()
             if newest is not None or left <= 0:
                 return newest
+
+    def _is_new(self, sample: ImuSample) -> bool:
+        last, self._packet = self._packet, sample
+        same = last is not None and all(
+            np.array_equal(getattr(sample, name), getattr(last, name)) for name in ("quat", "gyro", "accel")
+        )
+        self.repeated += same
+        return not (same and self.noisy)
 
     def _in_body(self, sample: ImuSample) -> Imu:
         imu = Imu()

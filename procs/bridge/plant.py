@@ -34,6 +34,7 @@ LOG = logging.getLogger(__name__)
 Array = NDArray[np.float64]
 REPORT = 0.1  # s between two bus_status
 GOODBYES = 3  # ticks of exit frames
+FAREWELL = 0.5  # s for which drives that do not answer get them, should their bus come back
 NO_SEQ = 1 << 40  # seq of a tick whose number nobody knows
 UNWATCHED = (
     "no drive watchdog (bus.start.drive_watchdog): if this computer dies, the motors hold on to their last command"
@@ -269,18 +270,28 @@ class BridgePlant:
 
 
 def switch_off(robot: Robot, drives_: Drives, sync: Sync, run: int, seq: int = NO_SEQ, q: Array | None = None) -> None:
-    """Zero gains and exit frames on all buses, some ticks long; `q`: measured joint positions, if known."""
+    """Zero gains and exit frames on all buses, until all drives have answered, GOODBYES ticks to FAREWELL s long.
+
+    `q`: measured joint positions, if known.
+    """
     wires = [bus_of(robot).wiring[name] for name in robot.joint_names]
     off = DriveCommand.zero(robot.num_joints)
     off.position[:] = 0.0 if q is None else q
     motors = JointMap.of(wires).to_motors(off)
     drives_.assume_on()
-    for k in range(GOODBYES):
-        if sync.begin(run, seq + k):
-            drives_.exchange(motors)
+    silent, why = np.ones(robot.num_joints, bool), {}
+    for k in range(round(FAREWELL / robot.dt)):
+        there = sync.begin(run, seq + k)
+        if there:
+            raw = drives_.exchange(motors)
+            silent, why = silent & ~raw.valid, raw.why
             sync.done()
+        if k + 1 >= GOODBYES and not (silent.any() and there):
+            break
         if not sync.emulated:
             clock.sleep(robot.dt)
+    for j in np.flatnonzero(silent).tolist():
+        LOG.error("%s: no answer to its exit frames (%s): switch its supply off", robot.joint_names[j], why.get(j, ""))
 
 
 def bus_of(robot: Robot) -> Bus:

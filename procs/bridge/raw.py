@@ -65,8 +65,8 @@ class Drives(Protocol):
     reply_age: int  # exchanges from a drive's answer to the host
     half_range: Array  # rad at which each motor's position wraps; inf: it does not
 
-    def open(self) -> None:
-        """Open the buses; TransportError."""
+    def open(self, need_all: bool = True) -> None:
+        """Open the buses; TransportError, or without `need_all` what can be opened."""
 
     def begin(self) -> None:
         """A new run: forget what was enabled."""
@@ -75,7 +75,10 @@ class Drives(Protocol):
         """As if all drives were enabled: the next exchange that does not enable them sends exit frames."""
 
     def exchange(self, command: DriveCommand) -> RawState:
-        """One tick: send what is commanded, return what came back. Never raises on bad bytes or a dead bus."""
+        """One tick: send what is commanded, return what came back. Never raises on bad bytes or a dead bus.
+
+        A drive that is not enabled any more gets exit frames until it has answered.
+        """
 
     def zero(self, joints: NDArray[np.bool_], exchanges: int) -> None:
         """The present positions of these motors become zero; they are left alone for so many exchanges (ZERO_TIME).

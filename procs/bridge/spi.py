@@ -86,6 +86,7 @@ class SocketBoard:
     def open(self) -> None:
         """Connect, waiting for the emulator to appear."""
         self._socket = connect(self.path, self._wait, self._timeout)
+        self._wait = 0.0  # opened anew within a run, it is there or it is not
 
     def transfer(self, frame: bytes) -> bytes | None:
         """One transfer."""

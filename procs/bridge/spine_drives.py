@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from config.bus import JointWiring
 from procs.bridge.joint_map import DriveCommand
+from procs.bridge.lines import Watch, close_lines, open_lines
 from procs.bridge.raw import BusCounts, RawState
 from procs.bridge.spi import Board
 from procs.wire import spine, spine_scotty
@@ -21,6 +22,7 @@ from procs.wire.spine import ENABLE, ESTOP_MARK, JOINTS, PER_BOARD
 DISTRUST = 3  # exchanges from enable to the drives' second answer: edge cycle, stale reply, answer to the enter frame
 HISTORY = 16  # replies of a board that are remembered, to know an old one when it comes again
 MOVED = 0.01  # rad: nearer to the last reply an old one may be a joint at rest, and does no harm
+STILL, LOOK_BACK = 0.002, 3  # rad: a board is at rest if all joints stayed so near for so many replies before the last
 REPLAYED = "an old reply once more"
 MIT_STOPS = {1: "abad", 2: "hip"}  # data flags of MIT's firmware
 
@@ -36,7 +38,8 @@ class SpineDrives:
         self.torque_measured, self.reply_age = self.flags_carry_torque, reply_age
         n = len(wires)
         # Place of each joint in the boards' arrays; and back, for what is sent.
-        self._place = np.array([PER_BOARD * w.line + JOINTS * w.id + j % JOINTS for j, w in enumerate(wires)])
+        places = (w.place(j) for j, w in enumerate(wires))
+        self._place = np.array([PER_BOARD * board + JOINTS * leg + slot for board, leg, slot in places])
         if sorted(self._place) != list(range(PER_BOARD * len(boards))):
             raise ValueError(f"{n} joints do not fill {len(boards)} boards: places {self._place.tolist()}")
         self._joint = np.argsort(self._place)
@@ -45,17 +48,16 @@ class SpineDrives:
         self.half_range = np.array([m.position for m in motors])
         self._board_of = np.array([w.line for w in wires])
         self._last: list[bytes] = [b""] * len(boards)
+        self._watch = Watch(boards)
         self.begin()
 
-    def open(self) -> None:
-        """Open all boards."""
-        for board in self.boards:
-            board.open()
+    def open(self, need_all: bool = True) -> None:
+        """Open all boards, or what can be opened."""
+        open_lines(self.boards, need_all)
 
     def close(self) -> None:
         """Close all boards."""
-        for board in self.boards:
-            board.close()
+        close_lines(self.boards)
 
     def begin(self) -> None:
         """A new run."""
@@ -63,7 +65,8 @@ class SpineDrives:
         self._since = np.full(len(self.boards), DISTRUST)  # exchanges since a board's last enable
         self._last = [b""] * len(self.boards)
         self._seen: list[deque[bytes]] = [deque(maxlen=HISTORY) for _ in self.boards]
-        self._at: NDArray[np.float64] = np.full((len(self.boards), PER_BOARD), np.nan)  # rad, of the last sound reply
+        # rad, of the last sound replies, newest first; the last may be a wrong one between two of a robot at rest
+        self._at: NDArray[np.float64] = np.full((1 + LOOK_BACK, len(self.boards), PER_BOARD), np.nan)
 
     def assume_on(self) -> None:
         """Nothing to do: the enable flag is a level, and the boards know what they have enabled."""
@@ -88,13 +91,9 @@ class SpineDrives:
 
     def exchange(self, command: DriveCommand) -> RawState:
         """One transfer with every board."""
-        counts = self.counts
-        replies: list[bytes] = []
-        for board, frame in zip(self.boards, self.frames(command), strict=True):
-            reply = board.transfer(frame)
-            if reply is None:
-                counts.missing += 1
-            replies.append(reply or b"")
+        replies = [self._transfer(board, frame) for board, frame in enumerate(self.frames(command))]
+        for board, reply in enumerate(replies):  # when all have got theirs
+            self._watch.exchanged(board, not reply)
         data = spine.unpack_boards(replies)
         place = self._place
         raw = RawState(
@@ -111,13 +110,23 @@ class SpineDrives:
         self._judge(raw, data, replies)
         return raw
 
+    def _transfer(self, board: int, frame: bytes) -> bytes:
+        """Reply of a board, empty if the transfer failed; a board that raises must not keep the others from theirs."""
+        reply = None
+        try:
+            reply = self.boards[board].transfer(frame)
+        except Exception as error:  # whatever a driver makes of a device that is gone
+            self._watch.note(board, error)
+        self.counts.missing += reply is None
+        return reply or b""
+
     def _refuse_replays(self, raw: RawState, data: spine.RobotData, replies: list[bytes]) -> None:
         """A reply that equals an earlier one, but not the last, is old: moving joints do not meet again to the bit."""
         for board, (reply, last, seen) in enumerate(zip(replies, self._last, self._seen, strict=True)):
             if data.reasons[board] is not None:
                 continue
             q = data.q[PER_BOARD * board : PER_BOARD * (board + 1)]
-            if reply != last and reply in seen and np.abs(q - self._at[board]).max() > MOVED:
+            if reply != last and reply in seen and self._moved(board, q):
                 mine = self._board_of == board
                 raw.valid = raw.valid & ~mine
                 self.counts.reject(REPLAYED)
@@ -125,7 +134,13 @@ class SpineDrives:
                     raw.why[j] = REPLAYED
                 continue
             seen.append(reply)
-            self._at[board] = q
+            self._at[1:, board] = self._at[:-1, board].copy()
+            self._at[0, board] = q
+
+    def _moved(self, board: int, q: NDArray[np.float64]) -> bool:
+        """Whether the board's joints have left q (6,) rad since; only the last reply may be wrong about that."""
+        away = np.abs(q - self._at[:, board]).max(axis=1)
+        return bool(away[0] > MOVED and not (away[1:] <= STILL).all())
 
     def _flags(self, raw: RawState, data: spine.RobotData) -> None:
         """Torques and soft stops of Scotty's boards, soft stops and e-stop of MIT's."""
@@ -158,6 +173,7 @@ class SpineDrives:
             text = "transfer failed" if not replies[board] else str(reason)
             counts.reject(text)
             counts.checksum_errors += reason is Reason.CHECKSUM
+            text += f" ({self._watch.errors[board]})" if not replies[board] and self._watch.errors[board] else ""
             for j in np.flatnonzero(self._board_of == board).tolist():
                 raw.why[j] = f"{self.boards[board].name}: {text}"
         counts.stale += len(set(self._board_of[raw.repeated].tolist()))

@@ -6,6 +6,7 @@ import tty
 import numpy as np
 import pytest
 
+from procs.bridge.build import bridge_plant
 from procs.bridge.errors import TransportError
 from procs.bridge.imu_serial import CallableStream, ImuReader, SerialStream
 from procs.model.rotations import quat_multiply, quat_to_matrix, rpy_to_quat
@@ -19,9 +20,9 @@ def packet(quat_ned, gyro, accel):
     return vectornav.pack({(0, "quaternion"): (x, y, z, w), (0, "gyro"): gyro, (0, "accel"): accel})
 
 
-def reader(data, mount=(0.0, 0.0, 0.0)):
+def reader(data, mount=(0.0, 0.0, 0.0), **more):
     chunks = list(data)
-    return ImuReader(CallableStream(lambda: chunks.pop(0) if chunks else b""), mount, 0.002, 0.01)
+    return ImuReader(CallableStream(lambda: chunks.pop(0) if chunks else b""), mount, 0.002, 0.01, **more)
 
 
 @pytest.mark.parametrize("mount", [(0, 0, 0), (np.pi, 0, 0), (0.3, -0.2, 1.1), (0, 0, np.pi / 2)])
@@ -58,6 +59,34 @@ def test_the_newest_packet_counts_and_a_silent_line_becomes_invalid():
     valid = [imus.read().valid for _ in range(8)]
     assert valid == [1] * 5 + [0] * 3
     assert imus.read().status == "imu silent for 18 ms"
+
+
+def test_a_frozen_sensor_is_found_within_the_time_of_a_silent_one_since_noise_never_repeats_itself():
+    rng = np.random.default_rng(1)
+    noisy = [packet((1, 0, 0, 0), rng.normal(0, 1e-3, 3), DOWN + rng.normal(0, 1e-2, 3)) for _ in range(50)]
+    imus = reader([*noisy, *noisy[-1:] * 20, noisy[0]], noisy=True)
+    assert all(imus.read().valid for _ in noisy)
+    valid = [imus.read().valid for _ in range(20)]
+    assert valid == [1] * 5 + [0] * 15  # 10 ms
+    imu = imus.read()
+    assert imu.valid and imus.repeated == 20  # it speaks again
+
+
+def test_one_packet_twice_does_no_harm_and_a_frozen_sensor_is_called_so():
+    one, other = packet((1, 0, 0, 0), (1e-3, 0, 0), DOWN), packet((1, 0, 0, 0), (2e-3, 0, 0), DOWN)
+    imus = reader([one, other, other, one, *[other] * 9], noisy=True)
+    assert all(imus.read().valid for _ in range(4))
+    words = [imus.read().status for _ in range(9)][-1]
+    assert words == "imu frozen: the same sample for 16 ms"
+
+
+def test_an_ideal_sensor_at_rest_may_repeat_itself():
+    imus = reader([packet((1, 0, 0, 0), (0, 0, 0), DOWN)] * 50)
+    assert all(imus.read().valid for _ in range(50)) and imus.repeated == 49
+
+
+def test_real_sensors_are_taken_for_noisy_and_emulated_ones_not(robot, tmp_path):
+    assert bridge_plant(robot, None).imu.noisy and not bridge_plant(robot, tmp_path).imu.noisy
 
 
 def test_garbage_and_split_packets():

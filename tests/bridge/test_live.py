@@ -235,13 +235,27 @@ def test_ticks_follow_the_samples_and_warm_up_ticks_are_negative(robot, spine_se
     assert live.status and live.status[0].frames > 0
 
 
-def test_a_missing_device_is_one_clear_error(robot, tmp_path):
-    done = subprocess.run(
-        [sys.executable, "-m", "procs.bridge", "--robot", "mini_cheetah", "--lcm-url", url()],
+def bridge_alone(*options):
+    """The bridge on real devices, of which there are none here."""
+    return subprocess.run(
+        [sys.executable, "-m", "procs.bridge", "--robot", "mini_cheetah", "--lcm-url", url(), *options],
         cwd=ROOT, capture_output=True, text=True, timeout=30, check=False,
     )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "allowed", [("--without-drive-watchdog",), ("--set", "bus.start.drive_watchdog=true")], ids=["told so", "described"]
+)
+def test_a_missing_device_is_one_clear_error(allowed):
+    done = bridge_alone(*allowed)
     assert done.returncode == 2
     assert "spidev" in done.stderr and "Traceback" not in done.stderr
+
+
+def test_drives_without_a_watchdog_are_not_driven_unless_told_so_in_so_many_words():
+    done = bridge_alone()
+    assert done.returncode == 2 and "spidev" not in done.stderr
+    assert "bus.start.drive_watchdog: False" in done.stderr and "--without-drive-watchdog" in done.stderr
 
 
 def test_lock_step_needs_emulated_hardware():

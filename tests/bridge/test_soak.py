@@ -163,3 +163,31 @@ def test_an_old_sample_near_the_one_before_the_last_is_not_believed(running, rob
     bench.shafts.q[2], bench.shafts.qd[2] = path[0]
     joints = bench.run(1)
     assert joints.fault[2] == 1 and bench.plant.sensing.q[2] == pytest.approx(path[-1][0], abs=1e-3)
+
+
+def test_a_good_reply_of_a_robot_at_rest_is_not_taken_for_an_old_one_after_a_wrong_one(running, robot):
+    bench = running(robot)
+    bench.shafts.shake = 0.0
+    bench.run(5)
+
+    def lie(frame):
+        data = spine.unpack_data(frame)
+        data.q[0, 1] += 0.5
+        return spine.pack_data(data)
+
+    bench.side.spoil[0] = lie
+    assert bench.run(1).fault[1] == 1
+    bench.side.spoil[0] = lambda frame: frame
+    assert not bench.run(1).fault.any()
+
+
+def test_an_old_reply_is_known_although_a_slow_joint_was_near_it_two_replies_ago(running, robot):
+    bench = running(robot)
+    bench.loop.latch = lambda reason: None
+    bench.shafts.shake = 0.0
+    path = [(2.690, -3.0), (2.684, -3.0), (2.678, -5.0), (2.660, -14.0)]  # a knee, rad and rad/s
+    for q, qd in path:
+        bench.shafts.q[2], bench.shafts.qd[2] = q, qd
+        assert not bench.run(1).fault.any()
+    bench.shafts.q[2], bench.shafts.qd[2] = path[1]
+    assert bench.run(1).fault[2] == 1 and bench.plant.sensing.why[2] == "an old reply once more"
