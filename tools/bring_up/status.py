@@ -90,8 +90,24 @@ CLAIMS: tuple[tuple[str, str, str], ...] = (
         EMULATED,
     ),
     (
-        "Estop: damping on the wire one tick later",
-        "bridge/test_spine.py::test_an_estop_is_damping_on_the_wire_one_tick_later",
+        "Estop: damping at every motor within a tick",
+        "bridge/test_stop_on_the_wire.py::test_an_estop_is_damping_at_every_motor_within_a_tick",
+        EMULATED,
+    ),
+    (
+        "Commands that stop: damping within 20 ms and a tick, then as described",
+        "bridge/test_stop_on_the_wire.py::"
+        "test_commands_that_stop_are_damping_within_20_ms_and_a_tick_and_then_as_the_description_says",
+        EMULATED,
+    ),
+    (
+        "An unplugged bus gets its exit frames when it comes back",
+        "bridge/test_unplugged.py::test_a_bus_that_comes_back_while_the_bridge_runs_gets_its_exit_frames",
+        EMULATED,
+    ),
+    (
+        "A joint that is hit while replies are lost is believed",
+        "bridge/test_sensing.py::test_a_joint_that_is_hit_at_any_time_of_a_gap_is_believed",
         EMULATED,
     ),
     ("Walks through emulated boards and drives", "contract/test_walk.py::test_it_walks_through_the_bytes", EMULATED),
