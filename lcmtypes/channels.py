@@ -38,7 +38,7 @@ GROUND_TRUTH = Channel("ground_truth", types.GroundTruth, "sim", "true state, co
 BUS_STATUS = Channel("bus_status", types.BusStatus, "bridge", "frames, errors, motors")
 PROC_HEALTH = Channel("proc_health", types.ProcHealth, "every process", "rates, step times, losses, last error")
 ROBOT_CONFIG = Channel("robot_config", types.RobotConfig, "up, recorder", "robot description, revision, CPU")
-PARAMETER_REQUEST = Channel("parameter_request", types.ParameterRequest, "tools", "reads or sets a live parameter")
+PARAMETER_REQUEST = Channel("parameter_request", types.ParameterRequest, "operator", "reads or sets a live parameter")
 PARAMETER_RESPONSE = Channel("parameter_response", types.ParameterResponse, "processes", "the value in force")
 
 CHANNELS: dict[str, Channel] = {c.name: c for c in list(globals().values()) if isinstance(c, Channel)}
