@@ -33,6 +33,7 @@ from tools.bench_lcm import bench_lock_step, bench_real_time
 from tools.bench_messages import bench_messages
 from tools.bench_mpc import SETS, bench_mpc
 from tools.bench_rollout import bench_rollout, last_messages
+from tools.bench_watchers import bench_watchers
 from tools.launch import ROOT
 from tools.record import cpu_kind, revision
 from tools.scenario import bar
@@ -54,10 +55,11 @@ class Effort:
     messages: int = 2000  # repeats
     bridge: int = 4000  # ticks
     set_input_pos: float = 60.0  # s
+    watchers: tuple[float, int] = (10.0, 2)  # s a round, rounds
 
 
 FULL = Effort()
-QUICK = Effort(3.0, 2.5, 3.0, QUICK_SETS, 1, 8, 300, 100, 300, 1.0)
+QUICK = Effort(3.0, 2.5, 3.0, QUICK_SETS, 1, 8, 300, 100, 300, 1.0, (2.5, 1))
 
 Part = Callable[[Effort, argparse.Namespace, Callable[[float], None]], Any]
 
@@ -72,6 +74,7 @@ PARTS: dict[str, tuple[Part, Callable[[Effort], float]]] = {
     "messages": (lambda e, a, p: bench_messages(last_messages(), e.messages), lambda e: 1),
     "bridge": (lambda e, a, p: bench_bridge(p, e.bridge, e.set_input_pos), lambda e: 1),
     "lock_step": (lambda e, a, p: bench_lock_step(e.lock_step, progress=p), lambda e: e.lock_step),
+    "watchers": (lambda e, a, p: bench_watchers(*e.watchers, p), lambda e: 2 * e.watchers[0] * e.watchers[1]),
     "real_time": (lambda e, a, p: bench_real_time(e.real_time, a.rt, progress=p), lambda e: e.real_time),
 }
 

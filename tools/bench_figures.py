@@ -61,6 +61,7 @@ def figures(raw: dict[str, Any]) -> list[Figure]:
         "messages": _messages,
         "bridge": _bridge,
         "lock_step": _lock_step,
+        "watchers": _watchers,
         "real_time": _real_time,
         "long_walk": _long_walk,
     }
@@ -138,6 +139,20 @@ def _real_time(raw: dict[str, Any], part: str = "real time") -> Iterator[Figure]
     yield Figure(part, f"ticks whose command came late or never, of {losses['ticks']}", losses["missed"]["sim"], "")
     yield Figure(part, "seconds that ended in damping or lost lock step", raw["trouble"], "", "<=", 0)
     yield Figure(part, "messages lost on the way to the recorder", losses["lost_messages"], "", "<=", 0)
+
+
+def _watchers(raw: dict[str, Any]) -> Iterator[Figure]:
+    text = "  ".join(f"{name} {_short(value)}" for name, value in raw["cpu_percent"].items()) + " %"
+    total = raw["cpu_percent_total"]
+    yield Figure("watchers", "of a core, each", total, text=text)
+    yield Figure("watchers", "of a core, together", total, "%", "<=", 40.0)
+    latency = raw["latency_p50_ms"]
+    yield Figure("watchers", "latency p50 without, with", latency["with"], text=_together_ms(latency))
+    yield Figure("watchers", "change of latency p50", raw["latency_change_percent"], "%", "<=", 10.0)
+
+
+def _together_ms(values: dict[str, float]) -> str:
+    return "  ".join(_short(ms) for ms in values.values()) + " ms"
 
 
 def _long_walk(raw: dict[str, Any]) -> Iterator[Figure]:

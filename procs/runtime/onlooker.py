@@ -19,9 +19,9 @@ from procs.runtime.spec import Inputs, ProcessSpec
 
 LOG = logging.getLogger(__name__)
 
-GATHER = 0.01  # s
+GATHER = 0.03  # s
 PATIENCE = 4  # newer ticks after which one is stepped without what never came
-KEPT = 20  # ticks whose trigger has not come
+KEPT = 60  # ticks whose trigger has not come
 NICE = 5
 
 
