@@ -84,7 +84,7 @@ def main() -> int:
         live = LivePlant(
             "sim", PlantLoop(plant, robot), Bus(args.lcm_url), lock_step=not args.real_time,
             pace=pace,
-            player=CommandPlayer(scenario.commands, robot.dt) if scenario else None,
+            player=CommandPlayer(scenario.commands, robot.dt) if scenario and scenario.commands else None,
             duration=scenario.duration if scenario else None,
         )  # fmt: skip
         for sig in (signal.SIGTERM, signal.SIGINT):

@@ -177,6 +177,11 @@ def single(args: argparse.Namespace, console: Console) -> int:
     print_result(console, values)
     if log:
         console.print(f"log      {log}")
+    if args.report and log:
+        from tools.report.build import report  # noqa: PLC0415 - only here
+
+        Path(args.report).write_text(report(log)[0], encoding="utf-8")
+        console.print(f"report   {args.report}", highlight=False, soft_wrap=True)
     if video:
         console.print(f"video    {video.out}, {video.frames} frames", highlight=False, soft_wrap=True)
     write_json(args.json, values)
@@ -206,6 +211,7 @@ def parser() -> argparse.ArgumentParser:
     )
     p.add_argument("--json", metavar="OUT", help="write the metrics")
     p.add_argument("--log", metavar="OUT.lcmlog", help="write an LCM event log")
+    p.add_argument("--report", metavar="OUT.html", help="why did it fall? one page about the run (with --log)")
     p.add_argument("--video", metavar="OUT.mp4", help="film the run (OUT.gif: a small animation); rollout runner only")
     p.add_argument("--camera", choices=VIEWS, help=f"of --video (default: {VIEWS[0]}; leg: close to the first leg)")
     p.add_argument("--gui", action="store_true", help="PyBullet's window")
@@ -225,6 +231,8 @@ def main() -> int:
     try:
         if args.video and (args.runner != "rollout" or args.seeds is not None):
             parser().error("--video needs the rollout runner and a single run, without --seeds")
+        if args.report and not args.log:
+            parser().error("--report needs --log")
         if args.camera and not args.video:
             parser().error("--camera belongs to --video")
         if args.seeds is not None:

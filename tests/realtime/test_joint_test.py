@@ -1,14 +1,10 @@
 """Joints of a robot in a rig, tested from the command line on a running stack."""
 
-import yaml
-
 from lcmtypes.channels import MODE_STATE
 
 
 def test_a_joint_in_the_rig_follows_and_its_error_is_told(start, listen, tmp_path):
-    rig = tmp_path / "rig.yaml"
-    rig.write_text(yaml.safe_dump({"name": "rig", "duration": 600, "plant": {"suspended": True}, "commands": []}))
-    up, ear = start("tools.up", "--scenario", rig), listen()
+    up, ear = start("tools.up", "--set", "plant.suspended=true", "--logs", tmp_path), listen()
     ear.until(lambda: ear.settled("ready"), "ready")
     table = tmp_path / "errors.csv"
     tool = start(
@@ -25,8 +21,8 @@ def test_a_joint_in_the_rig_follows_and_its_error_is_told(start, listen, tmp_pat
     up.wait()
 
 
-def test_a_robot_that_stands_is_not_tested(start, listen):
-    up, ear = start("tools.up", "--robot", "mini_cheetah"), listen()
+def test_a_robot_that_stands_is_not_tested(start, listen, tmp_path):
+    up, ear = start("tools.up", "--logs", tmp_path), listen()
     ear.until(lambda: ear.settled("ready"), "ready")
     held = start("tools.command", "stand")
     ear.until(lambda: ear.settled("stand"), "standing")

@@ -4,7 +4,7 @@ from lcmtypes.channels import MODE_STATE
 
 
 def test_parameters_are_listed_set_refused_and_saved(start, listen, tmp_path):
-    up, ear = start("tools.up", "--robot", "mini_cheetah"), listen()
+    up, ear = start("tools.up", "--logs", tmp_path), listen()
     ear.until(lambda: ear.newest.get(MODE_STATE) is not None, "a controller")
     assert start("tools.parameters", "set", "control.stand.kp.0=90").wait() == 0
     refused = start("tools.parameters", "set", "control.stand.kp.0=900")

@@ -28,7 +28,7 @@ from procs.runtime.bus import DEFAULT_URL, Bus, BusError
 from procs.runtime.health import Health
 from procs.runtime.logs import LogError
 from procs.runtime.single import DuplicateProcessError, Single
-from tools.inputs import load
+from tools.inputs import load, split_overrides
 from tools.launch import ROOT, Launcher
 from tools.lcm_run import Watch, write_inputs
 from tools.operator import Operator
@@ -41,6 +41,7 @@ from tools.up.soft_stop import SoftStop, needed
 from tools.up.supervisor import Supervisor
 
 REFRESH = 1.0  # s, of the table and of robot_config
+FOR_EVER = 1e7  # s
 IDLE = "stand"  # the scenario whose robot is taken when none is given; it is not played
 
 
@@ -66,10 +67,13 @@ class Up:
         names = [n for n in available() if n in {*ALWAYS, *args.listeners} and n not in args.without]
         with tempfile.TemporaryDirectory(prefix="up-") as temporary:
             directory = Path(temporary)
+            world = not args.scenario and bool(split_overrides(args.set)[0])  # a world of its own, driven by hand
+            if world:
+                scenario = scenario.model_copy(update={"commands": [], "duration": FOR_EVER})
             robot_file, scenario_file = write_inputs(directory, args.robot or scenario.robot, for_robot, scenario)
             stamp = time.strftime("up_%Y%m%d_%H%M%S")
             record = Path(args.record or args.logs / f"{stamp}.lcmlog").resolve() if "recorder" in names else None
-            played = scenario_file if args.scenario else None
+            played = scenario_file if args.scenario or world else None
             flight = args.logs.resolve()
             run = Run(
                 directory, "1", played, gui=args.gui, real_time=args.real_time, record=record, flight=flight,
@@ -211,7 +215,13 @@ def main() -> int:
         prog="python -m tools.up", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--robot", help="name or path (default: the scenario's, or mini_cheetah)")
-    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="as in tools.scenario")
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="as in tools.scenario: a key of the robot, @tuned.yaml, or plant.suspended=true: in its rig",
+    )
     parser.add_argument("--lcm-url", default=DEFAULT_URL)
     parser.add_argument(
         "--plant", choices=tuple(PLANTS), default="sim", help="simulator, hardware, or the bridge to emulated hardware"
