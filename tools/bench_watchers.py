@@ -79,12 +79,15 @@ def _round(seconds: float, cpu: dict[str, list[float]] | None) -> list[float]:
         _wait(bus, min(SETTLE, seconds))
         counting, before, begin = True, {n: _cpu(p) for n, p in watchers.items()}, time.monotonic()
         _wait(bus, seconds)
+        _wait(bus, START, until=lambda: bool(latencies))  # a busy machine may have taken its time
         passed = time.monotonic() - begin
         for name, process in watchers.items():
             assert cpu is not None
             cpu.setdefault(name, []).append(100.0 * (_cpu(process) - before[name]) / passed)
         for child in launcher.failed():
             raise RunError(f"{child.name} ended with code {child.process.returncode}:\n{child.last_words()}")
+        if not latencies:
+            raise RunError(f"the plant has reported no latency for {START:g} s: it does not tick")
         return latencies
 
 
@@ -172,4 +175,4 @@ def _dashboard(url: str) -> Iterator[psutil.Process]:
             yield psutil.Process(process.pid)
     finally:
         process.terminate()
-        process.wait()
+        process.communicate()
