@@ -93,6 +93,7 @@ class Supervisor:
             tracked.alive = True
             self._say(f"{child.name} runs, {now - tracked.started:.1f} s after its start")
             if tracked.restarts.total:
+                self._hold(tracked, f"{child.name} was lost and is back")  # the new one has not heard of it
                 self._advise(tracked)
         elif now - tracked.started > tracked.process.alive:
             self._say(f"{child.name} has not reported within {tracked.process.alive:g} s of its start: killed")

@@ -99,8 +99,9 @@ def test_the_death_of_a_process_that_drives_the_robot_latches_damping_while_the_
     s.drive("walk")
     s.die(name, -9)
     s.run(2.0)
-    assert len(s.latched) == 1
+    assert len(s.latched) == 2
     assert s.latched[0].startswith(f"{name} was killed by SIGKILL")
+    assert s.latched[1] == f"{name} was lost and is back", "the new process has not heard of the first"
 
 
 def test_the_death_of_a_listener_latches_nothing(stack):
