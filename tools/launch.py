@@ -23,9 +23,10 @@ TAIL = 8192  # bytes they are looked for in
 
 
 def private_url() -> str:
-    """A multicast group and port of one's own, so that runs on one machine do not meet."""
+    """A multicast group and port of one's own, so that runs on one machine do not meet; below the ports that the kernel
+    gives to others."""
     r = random.SystemRandom()
-    return f"udpm://239.255.{r.randrange(80, 250)}.{r.randrange(1, 255)}:{r.randrange(20000, 60000)}?ttl=0"
+    return f"udpm://239.255.{r.randrange(80, 250)}.{r.randrange(1, 255)}:{r.randrange(20000, 32000)}?ttl=0"
 
 
 @dataclass

@@ -46,6 +46,8 @@ class Bus:
         self._subscribed: list[tuple[Any, str | None]] = []  # handle and channel name; None: a pattern
         self._poll = None
         if not url.startswith("memq"):
+            if self._lcm.fileno() < 0:
+                raise BusError(f"cannot open LCM at {url}: another program has this port; choose another one")
             self._poll = select.poll()
             self._poll.register(self._lcm.fileno(), select.POLLIN)
 

@@ -220,3 +220,13 @@ def test_a_network_that_is_down_is_counted_and_said_but_ends_no_process(monkeypa
     assert bus.last_error == "imu 7: not sent: [Errno 101] Network is unreachable"
     monkeypatch.setattr(bus, "_lcm", lcm)
     assert bus.publish(IMU, imu(8))
+
+
+def test_a_port_that_another_program_has_is_an_error_that_says_so():
+    import socket
+
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as other:
+        other.bind(("", 0))
+        port = other.getsockname()[1]
+        with pytest.raises(BusError, match="another program has this port"):
+            Bus(f"udpm://239.255.12.34:{port}?ttl=0")
